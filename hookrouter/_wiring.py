@@ -27,6 +27,7 @@ __all__ = [
     "start_delivery",
     "start_router",
     "start_sharing",
+    "wait_until_looked",
 ]
 
 
@@ -108,14 +109,26 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
         auto_start.start(deliverer_environment(environ, home), home, idle)
 
 
-def start_sharing(environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
+def start_sharing(
+    environ: Mapping[str, str], home: Home, settings: Mapping[str, object], *, stay: bool = False
+) -> None:
     """Start the process that writes documents to the engine of ``[storage]``, if none is there. Raises OSError."""
     from hookrouter._fleet.spawn import start_sharing
     from hookrouter.storage.engine import ALONE_VARIABLE
 
     if environ.get(ALONE_VARIABLE):
         return
-    start_sharing(environ, home, settings)
+    start_sharing(environ, home, settings, stay=stay)
+
+
+def wait_until_looked(environ: Mapping[str, str], home: Home, settings: Mapping[str, object], outbox: Outbox) -> None:
+    """Wait a moment until the engine is asked what other machines have sent of what waits here.
+
+    Raises OSError and StoreError.
+    """
+    from hookrouter._fleet.returning import wait_until_looked
+
+    wait_until_looked(environ, home, settings, outbox)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

@@ -79,6 +79,10 @@ class Machines:
         """Return their names, sorted."""
         return []
 
+    def problems(self) -> list[str]:
+        """Return what is wrong with the engine, or with this machine's name in it."""
+        return []
+
     def is_there(self, machine: str) -> bool:  # noqa: ARG002 - there is none
         """Whether a machine's process is at work, so that it can be asked to do something."""
         return False

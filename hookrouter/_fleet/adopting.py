@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter._fleet.everywhere import everywhere
 from hookrouter._fleet.kinds import FLEET
-from hookrouter._fleet.reader import start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter._fleet.returning import GONE_SECONDS
 from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.messages.outgoing import is_for_person, wake_text
+from hookrouter.dialogs.messages.reader import start_for
 from hookrouter.messaging.message import decode
 from hookrouter.messaging.pauses import is_paused
 from hookrouter.messaging.spawn import KIND as MESSAGE

@@ -17,9 +17,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._fleet.kinds import FLEET
-from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE, PROOF_VARIABLE, person_elsewhere
+from hookrouter.dialogs.messages.reader import READER_VARIABLE, reader_value, start_for
 from hookrouter.machines import Done, ErrandError, refusal
 from hookrouter.messaging.environment import ERRAND_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE as TRACE_VARIABLE

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from hookrouter._fleet import state
 from hookrouter._fleet.errands import run_elsewhere
 from hookrouter._fleet.everywhere import everywhere
 from hookrouter._fleet.kinds import FLEET
-from hookrouter._fleet.replica import PRESENCE
+from hookrouter._fleet.replica import PRESENCE, problems
 from hookrouter._plugins.storage_engines import machine_name, open_engine
 from hookrouter.machines import Machines
 from hookrouter.messaging import trace_context
@@ -56,6 +57,14 @@ class Others(Machines):
 
     def names(self) -> list[str]:
         return [name for name in self._storage.machines() if name != self.here]
+
+    def problems(self) -> list[str]:
+        services, config = self._services, self._services.config.storage
+        if found := problems(services.home, self._storage, self.here, services.warn):
+            return found
+        # The process that brings documents has another environment, perhaps.
+        said = state.problem(services.store, config.engine, self.here, services.home.config_file)
+        return [said] if said else []
 
     def is_there(self, machine: str) -> bool:
         return self._storage.store(FLEET, self._services.warn, machine).lock_holder(*PRESENCE) is not None

@@ -10,6 +10,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
+from hookrouter import _wiring
 from hookrouter._config.cache import file_key
 from hookrouter._plugins.discovery import load_config
 from hookrouter.composing import Composing, message_composers
@@ -102,11 +103,9 @@ def _leave_what_others_sent(home: Home, outbox: Outbox) -> None:
     storage = load_config(home, os.environ).storage
     if storage.engine == FILES or not outbox.count():
         return
-    from hookrouter._fleet.returning import wait_until_looked
-
     # What cannot be asked is sent.
     with suppress(StoreError, OSError):
-        wait_until_looked(os.environ, home, storage.settings, outbox)
+        _wiring.wait_until_looked(os.environ, home, storage.settings, outbox)
 
 
 def _hurry(outbox: Outbox) -> None:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
-from hookrouter._fleet.spawn import start_sharing
 from hookrouter._serving.built_in import built_in
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer, fork_apart
@@ -102,7 +101,7 @@ def _share(home: Home) -> None:
         return
     # The next tick tries again.
     with suppress(OSError):
-        start_sharing(os.environ, home, storage.settings, stay=True)
+        _wiring.start_sharing(os.environ, home, storage.settings, stay=True)
 
 
 class _Watch:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
-from hookrouter._fleet import state
-from hookrouter._fleet.replica import problems
-from hookrouter._plugins.storage_engines import machine_name, open_engine
+from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.config import FILES
 from hookrouter.storage.interface import StoreError
 
@@ -30,16 +29,13 @@ class StorageCheck:
         config = app.config.storage
         if config.engine == FILES:
             return
-        machine = machine_name(config)
         try:
-            found = problems(app.home, open_engine(app.home, config, app.plugins), machine, app.warn)
-            # The process that brings documents has another environment, perhaps.
-            if not found and (said := state.problem(app.store, config.engine, machine, app.home.config_file)):
-                found = [said]
+            with closing(app.machines()) as machines:
+                found = machines.problems()
         except StoreError as error:
             found = [str(error)]
         for problem in found:
             fix = "this machine works on its own until then; afterwards run: hookrouter storage check"
             yield Finding(ERROR, self.name, f"{config.engine}: {problem}", fix)
         if not found:
-            yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine}")
+            yield Finding(OK, self.name, f"{config.engine} is shared; this machine is {machine_name(config)}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hookrouter._fleet.reader import start_of_reader
 from hookrouter.answering.interfaces import answer_channels
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import open_sessions
@@ -18,6 +17,7 @@ from hookrouter.cli.fleet.option import on_any_machine
 from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.kinds import find_kind
+from hookrouter.dialogs.messages.reader import start_of_reader
 from hookrouter.messaging.pauses import pauses
 from hookrouter.messaging.spawn import push, spawn_delivery
 from hookrouter.storage.interface import StoreError

@@ -14,9 +14,9 @@ import pytest
 from hookrouter._fleet import errands as module
 from hookrouter._fleet.errands import Errands, run_elsewhere
 from hookrouter._fleet.kinds import FLEET
-from hookrouter._fleet.reader import READER_VARIABLE, start_for
 from hookrouter._fleet.replica import PRESENCE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
+from hookrouter.dialogs.messages.reader import READER_VARIABLE, start_for
 from hookrouter.machines import Done, ErrandError
 from hookrouter.messaging.trace_context import VARIABLE
 from hookrouter.storage.interface import StoreError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet.reader import READER_VARIABLE, reader_value, start_for, start_of_reader
+from hookrouter.dialogs.messages.reader import READER_VARIABLE, reader_value, start_for, start_of_reader
 from hookrouter.messaging.spawn import OF_ONE_COMMAND, deliverer_environment
 from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.storage.home import Home
