@@ -118,7 +118,7 @@ class Services:
         return self._wiring.outbox(self)
 
     def machines(self) -> Machines:
-        """Return the machines that share an engine with this one, with nothing opened; whoever asks closes them."""
+        """Return the machines that share an engine with this one, with nothing opened; the caller closes them."""
         return self._wiring.machines(self)
 
     if TYPE_CHECKING:

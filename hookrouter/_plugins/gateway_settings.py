@@ -24,15 +24,16 @@ class GatewayFault(Exception):
     """The gateway itself does not keep to what gateways must do; the message says how."""
 
 
-def read_gateway_settings(gateway: object, name: str, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+def read_gateway_settings(gateway: Any, name: str, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
     """Return what the gateway's methods take, and the problems; with any, the first is None.
 
+    ``gateway`` is a :class:`hookrouter.messaging.gateway.Gateway`.
     ``table`` is ``[gateways.NAME]`` without ``type``. Raises what the gateway's ``check`` raises, and GatewayFault
     if it returns anything but a list of texts or if the gateway's ``settings`` is no attrs class.
     """
     place = f"gateways.{name}"
     try:
-        kind = declared(getattr(gateway, "settings", None), "settings is")
+        kind = declared(gateway.settings, "settings is")
     except TypeError as error:
         raise GatewayFault(str(error)) from None
     settings: Any = table
@@ -41,8 +42,7 @@ def read_gateway_settings(gateway: object, name: str, table: Mapping[str, object
             settings = structure(kind, table)
         except Exception as error:  # noqa: BLE001 - a validator of the gateway's class may raise anything
             return None, problems_of(error, place)
-    check = getattr(gateway, "check", None)
-    faults = [] if check is None else check(settings)
+    faults = gateway.check(settings)
     if not isinstance(faults, list) or not all(isinstance(fault, str) for fault in faults):
         raise GatewayFault(f"check() returned {faults!r}, not a list of texts")
     return (None if faults else settings), [_problem(place, fault) for fault in faults]

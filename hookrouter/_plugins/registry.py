@@ -236,9 +236,7 @@ class Plugins:
                     result[name] = one
         return result
 
-    def read_gateway_settings(
-        self, gateway: object, name: str, table: Mapping[str, object]
-    ) -> tuple[Any, list[Problem]]:
+    def read_gateway_settings(self, gateway: Any, name: str, table: Mapping[str, object]) -> tuple[Any, list[Problem]]:
         """Return what the methods of a gateway take for ``[gateways.NAME]``, and what is wrong with the table.
 
         See :func:`hookrouter._plugins.gateway_settings.read_gateway_settings`.

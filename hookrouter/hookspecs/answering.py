@@ -118,7 +118,7 @@ class AnswerSpecs:
     def gateway(self) -> Gateway | None:
         """When: messages are delivered to agents and when config is checked, never in a hook process.
 
-        Returns: ``None`` for no gateway, or an object with the members of
+        Returns: ``None`` for no gateway, or an object whose class derives from
         :class:`~hookrouter.messaging.gateway.Gateway`. Its ``type`` is what the ``type`` of a table
         ``[gateways.NAME]`` in config.toml names.
 

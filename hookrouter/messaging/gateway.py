@@ -8,23 +8,19 @@ in :mod:`hookrouter.messaging.fields`, :mod:`hookrouter.messaging.secrets` and :
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.util.probe import Probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from hookrouter._plugins.registry import Plugins
 
 __all__ = [
-    "CheckingGateway",
-    "ClosingGateway",
     "Gateway",
     "Message",
     "Probe",
-    "ProbingGateway",
     "ScheduledMessage",
     "SendResult",
     "Sent",
@@ -47,7 +43,7 @@ class Message(NamedTuple):
     - ``turn_ended``, ``queue_done``, ``queue_held``, ``failed``, ``limited``, ``idle``, ``session_started``,
       ``session_ended``, ``subagent_ended``: what became of a turn, of a session's queue, or of a session;
     - ``closed``: what an earlier message was about is over, so that message is withdrawn or edited; only a gateway that
-      can do so gets it (:class:`ClosingGateway`);
+      can do so gets it (:meth:`Gateway.close`);
     - ``config``: config.toml has problems, and what it said before holds, or a gateway cannot be used; about no
       session, and nothing is asked;
     - ``test``: ``hookrouter init`` tries the gateway; nothing is to be done or answered.
@@ -113,7 +109,7 @@ class SendResult(NamedTuple):
     """Seconds that the other side asked to wait before the next try; None if it did not. Counts if it is longer than
     the usual wait and ``retry`` is true, and up to an hour."""
     receipt: Mapping[str, str] | None = None
-    """What :meth:`ClosingGateway.close` needs to withdraw or edit the delivered message, such as the number that the
+    """What :meth:`Gateway.close` needs to withdraw or edit the delivered message, such as the number that the
     other side gave it; empty if it needs nothing. None if the message is to stay as it is. Kept in the outbox, so it
     may hold no secret."""
 
@@ -127,22 +123,25 @@ class Sent(NamedTuple):
     """What its delivery returned as :attr:`SendResult.receipt`."""
 
 
-class Gateway(Protocol):
+class Gateway:
     """Delivers messages. Runs in a process of its own, never inside a hook; may block up to its own timeout.
+
+    A gateway derives from it and must have ``type`` and ``deliver``. What else it can, it says by overriding the rest.
 
     The messages of one session come one after the other; those of up to four sessions come at the same time, each in
     a process of its own, so that nothing that is kept in memory reaches the others, or lasts.
-
-    A gateway should declare the keys of its table: an attribute ``settings`` that is an attrs class, whose fields are
-    the keys with their types and defaults. ``hookrouter config check`` and the deliverer then name every unknown key
-    and every value that does not fit, and ``deliver`` gets an object of that class, with every value checked. Without
-    it, ``deliver`` gets the table as it is, a mapping without ``type``, and all is for ``check`` to find
-    (:class:`CheckingGateway`). A key ``timeout`` with a number of seconds extends the upper limit of one try, which is
-    15 minutes.
     """
 
     type: str
     """The value of ``type`` in ``[gateways.NAME]``."""
+
+    settings: Any = None
+    """The keys of its table: an attrs class, whose fields are the keys with their types and defaults.
+
+    ``hookrouter config check`` and the deliverer then name every unknown key and every value that does not fit, and
+    the methods get an object of that class, with every value checked. With None they get the table as it is, a mapping
+    without ``type``, and all is for ``check`` to find. A key ``timeout`` with a number of seconds extends the upper
+    limit of one try, which is 15 minutes."""
 
     def deliver(self, message: Message, settings: Any, /) -> SendResult:
         """Bring one message to its agent. Must be safe to repeat with the same ``message.id``.
@@ -150,49 +149,38 @@ class Gateway(Protocol):
         ``settings`` is an object of the declared class, or the table. An exception counts as a failure that is tried
         again.
         """
+        raise NotImplementedError
 
+    def check(self, settings: Any, /) -> list[str]:  # noqa: ARG002 - for those that override it
+        """Return what the types of the settings do not tell, one line each: the key, a colon, what was found.
 
-@runtime_checkable
-class CheckingGateway(Protocol):
-    """What a gateway may offer besides: to find what the types of its settings do not tell.
-
-    For two keys that exclude each other, a file that is not there, a secret that cannot be read.
-    """
-
-    def check(self, settings: Any, /) -> list[str]:
-        """Return what is wrong, one line each: the key, a colon, what was found and what is allowed.
-
-        ``settings`` is an object of the declared class, or the table. Called before each try, and by
-        ``hookrouter config check``; must not ask the other side. Lines hold no secret.
+        For two keys that exclude each other, a file that is not there, a secret that cannot be read. ``settings`` is an
+        object of the declared class, or the table. Called before each try, and by ``hookrouter config check``; must not
+        ask the other side. Lines say what is allowed, and hold no secret.
         """
+        return []
 
+    def probe(self, settings: Any, /) -> Probe | None:  # noqa: ARG002 - for those that override it
+        """Look, within seconds and without waking anybody, whether the other side is there; None if that is not known.
 
-@runtime_checkable
-class ProbingGateway(Protocol):
-    """What a gateway may offer besides: to look whether the other side is there. ``hookrouter doctor`` asks it."""
+        ``hookrouter doctor`` asks it. ``settings`` have passed all checks.
+        """
+        return None
 
-    def probe(self, settings: Any, /) -> Probe:
-        """Look, within seconds and without waking anybody; ``settings`` have passed all checks."""
-
-
-@runtime_checkable
-class ClosingGateway(Protocol):
-    """What a gateway may offer besides: to withdraw or edit what it has delivered, once that is over.
-
-    For what people are shown, such as a notification on a phone: an answer that somebody else gave makes it wrong. It
-    is asked only for messages whose delivery returned a :attr:`SendResult.receipt`, and that go out only while what
-    they are about is open: a question, a wake of a session.
-    """
-
-    def close(self, message: Message, sent: Sent, settings: Any, /) -> SendResult:
+    def close(self, message: Message, sent: Sent, settings: Any, /) -> SendResult:  # noqa: ARG002 - as above
         """Withdraw what was delivered, or put the subject and text of ``message`` in its place.
+
+        For what people are shown, such as a notification on a phone: an answer that somebody else gave makes it wrong.
+        It is asked only for messages whose delivery returned a :attr:`SendResult.receipt`, and that go out only while
+        what they are about is open: a question, a wake of a session.
 
         ``message`` has the kind ``closed`` and an id of its own. Must be safe to repeat, as ``deliver`` must. Delivered
         means here that the other side shows the earlier message no more, or as edited. What cannot be closed is
         dropped, and the journal says why: one that a person has deleted is not worth a warning.
         """
+        return SendResult(delivered=False, reason="the gateway closes no messages", retry=False)
 
 
 def gateways(plugins: Plugins) -> dict[str, Gateway]:
     """Return the gateways that active plugins contribute, by type."""
-    return plugins.contributions("gateway", "type")
+    return plugins.contributions("gateway", "type", base=Gateway)

@@ -10,13 +10,13 @@ import attrs
 from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.markers import hookimpl
-from hookrouter.messaging.gateway import SendResult
+from hookrouter.messaging.gateway import Gateway, SendResult
 from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrouter.messaging.gateway import Gateway, Message
+    from hookrouter.messaging.gateway import Message
     from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["FakeGateway", "FakePane"]
@@ -110,7 +110,7 @@ class FakeSettings:
     """A ``[gateways.NAME]`` table with ``type = "fake"``, which has no keys of its own."""
 
 
-class FakeGateway:
+class FakeGateway(Gateway):
     """A gateway that keeps what it is given; the plugin that contributes it as ``fake``.
 
     In config.toml: ``[gateways.NAME]`` with ``type = "fake"`` and no further keys.

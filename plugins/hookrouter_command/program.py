@@ -19,7 +19,7 @@ import attrs
 from hookrouter.messaging import trace_context
 from hookrouter.messaging.environment import is_claudes
 from hookrouter.messaging.fields import FilePath, Seconds, refuse
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, SendResult
 from hookrouter.messaging.http import redact
 from hookrouter.messaging.secrets import SecretError, named_secret, read_secret, secret_faults
 from hookrouter.storage.home import Home
@@ -108,7 +108,7 @@ class CommandSettings:
     )
 
 
-class CommandGateway:
+class CommandGateway(Gateway):
     """Wakes an agent by running a program."""
 
     type = "command"

@@ -8,7 +8,7 @@ import sys
 import attrs
 
 from hookrouter.messaging import notices
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, SendResult
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
@@ -21,7 +21,7 @@ class InboxSettings:
     """A ``[gateways.NAME]`` table, which has no keys of its own."""
 
 
-class InboxGateway:
+class InboxGateway(Gateway):
     """Keeps what is not a question as a notice; a question waits as its own document already."""
 
     type = "inbox"

@@ -17,7 +17,7 @@ import attrs
 
 from hookrouter.messaging import http
 from hookrouter.messaging.fields import FilePath, Line, Matching, VariableName, Within
-from hookrouter.messaging.gateway import Message, Probe, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, Probe, SendResult
 from hookrouter.messaging.secrets import SecretError, read_secret, secret_faults
 from hookrouter.util.markdown import code
 from hookrouter.util.text import printable
@@ -139,7 +139,7 @@ class _Request(NamedTuple):
     headers: dict[str, str]
 
 
-class OpenClawGateway:
+class OpenClawGateway(Gateway):
     """Wakes an agent of an OpenClaw gateway."""
 
     type = "openclaw"

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hookrouter.messaging import http
-from hookrouter.messaging.gateway import SendResult
+from hookrouter.messaging.gateway import Gateway, SendResult
 from hookrouter.messaging.secrets import SecretError
 from hookrouter_webhook.answers import is_accepted, receipt_of
 from hookrouter_webhook.settings import KEY, SIGNATURE, TIMESTAMP, Secrets, WebhookSettings, content_type, faults
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["WebhookGateway", "WebhookSettings", "signature"]
 
 
-class WebhookGateway:
+class WebhookGateway(Gateway):
     """Wakes an agent, or tells a person, by an HTTP request."""
 
     type = "webhook"

@@ -19,7 +19,7 @@ from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.cli.dialogs.skill import install, skill_text
 from hookrouter.messaging import http
-from hookrouter.messaging.gateway import Message, Probe, ProbingGateway, SendResult
+from hookrouter.messaging.gateway import Message, Probe, SendResult
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.home import Home
 from support.fake_openclaw import FakeOpenClaw
@@ -171,7 +171,6 @@ def test_a_turn_that_ends_in_silence_fails_on_the_operator_route_alone(
 
 
 def test_doctor_hears_the_version(claw: Claw) -> None:
-    assert isinstance(hookrouter_openclaw.gateway(), ProbingGateway)
     assert gateway().probe(claw.table()) == Probe(True, f"OpenClaw {OPENCLAW_VERSION} at {claw.real.url}")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.config import Agent, Config
 from hookrouter.messaging.delivery.attempt import Limits
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, SendResult
 from hookrouter.messaging.message import QueuedMessage
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import RetryPolicy
@@ -25,7 +25,7 @@ SENT = SendResult(delivered=True, reason="taken")
 FAILED = SendResult(delivered=False, reason="connection refused")
 
 
-class Recorder:
+class Recorder(Gateway):
     """A gateway that notes what it is asked to deliver and answers as told."""
 
     type = "recorder"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hookrouter.messaging import notices
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, SendResult
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing.contracts import Arrived
@@ -63,7 +63,7 @@ class Memory:
         self.broken = False
 
 
-class Good:
+class Good(Gateway):
     type = "good"
 
     def __init__(self, host: Memory) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hookrouter.config import Config
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.delivery.workers import Inline
-from hookrouter.messaging.gateway import Message, SendResult, Sent
+from hookrouter.messaging.gateway import Gateway, Message, SendResult, Sent
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import RetryPolicy
 from hookrouter.storage.documents import Store
@@ -29,7 +29,7 @@ OPEN = {"kind": "question", "names": ["q"], "fields": {"tool_use_id": "toolu_1"}
 QUESTION = {"tool_use_id": "toolu_1"}
 
 
-class Phone:
+class Phone(Gateway):
     """A gateway that edits what it shows; the number that it gives a message is the receipt."""
 
     type = "phone"

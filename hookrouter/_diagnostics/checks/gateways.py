@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import OK, WARNING, Finding
-from hookrouter.messaging.gateway import ProbingGateway, gateways
+from hookrouter.messaging.gateway import gateways
 from hookrouter.util.text import describe_error
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ class GatewaysCheck:
 
 
 def _reached(name: str, kind: str, gateway: Gateway, settings: Any) -> Finding:
-    if not isinstance(gateway, ProbingGateway):
-        return Finding(OK, "gateways", f"{name} ({kind})")
     try:
-        usable, message, fix = gateway.probe(settings)
+        probe = gateway.probe(settings)
+        if probe is None:
+            return Finding(OK, "gateways", f"{name} ({kind})")
+        usable, message, fix = probe
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a finding about that plugin
         usable, message, fix = False, f"the plugin's probe failed: {describe_error(error)}", ""
     if usable:

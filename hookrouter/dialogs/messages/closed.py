@@ -1,6 +1,6 @@
 """What stands in the place of a message about a question once that is over: who answered what, and was it recorded.
 
-For gateways that edit what they have delivered (:class:`hookrouter.messaging.gateway.ClosingGateway`), such as a chat
+For gateways that edit what they have delivered (:class:`hookrouter.messaging.gateway.Gateway.close`), such as a chat
 in which a person would else still see a question that somebody has answered.
 """
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from hookrouter._plugins.gateway_settings import GatewayFault, read_gateway_settings
-from hookrouter.messaging.gateway import ClosingGateway, SendResult
+from hookrouter.messaging.gateway import SendResult
 from hookrouter.messaging.message import closing
 from hookrouter.messaging.retry import BLOCKING_FAILURES, KEEP_TRYING
 from hookrouter.messaging.trace_context import TraceContext, handed_on, span_id, trace_id
@@ -295,9 +295,7 @@ def _asked(gateway: Gateway, message: Message, closes: Sent | None, settings: An
     """Have a gateway deliver a message, or close another one with it."""
     if closes is None:
         return gateway.deliver(message, settings)
-    if isinstance(gateway, ClosingGateway):
-        return gateway.close(message, closes, settings)
-    return SendResult(delivered=False, reason="the gateway closes no messages any more", retry=False)
+    return gateway.close(message, closes, settings)
 
 
 def _with_closing(message: QueuedMessage, gateway: str, receipt: Mapping[str, str] | None) -> QueuedMessage:

@@ -196,9 +196,9 @@ def test_of_two_deliverers_one_leaves_at_once_and_nothing_is_sent_twice(bench: B
 STUCK = """
 import sys, time
 from hookrouter import hookimpl
-from hookrouter.messaging.gateway import SendResult
+from hookrouter.messaging.gateway import Gateway, SendResult
 
-class Stuck:
+class Stuck(Gateway):
     type = "stuck"
 
     def check(self, settings):

@@ -11,7 +11,7 @@ from hookrouter.composing import Composing
 from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.messaging.delivery.deliverer import Deliverer
-from hookrouter.messaging.gateway import ScheduledMessage, SendResult
+from hookrouter.messaging.gateway import Gateway, ScheduledMessage, SendResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-class Gateway:
+class Recorder(Gateway):
     """Takes everything."""
 
     type = "recorder"
@@ -50,7 +50,7 @@ def deliver(session: Any, seconds: float, monkeypatch: pytest.MonkeyPatch) -> li
     """Let so many seconds pass, deliver what is due, and return it."""
     later = time.time() + seconds
     monkeypatch.setattr(time, "time", lambda: later)
-    gateway = Gateway()
+    gateway = Recorder()
     app = session.app
     composing = Composing({"dialogs": DialogComposer()}, app)
     deliverer = Deliverer(app.outbox, session.config, {"recorder": gateway}, session.journal, compose=composing)

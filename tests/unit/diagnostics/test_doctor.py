@@ -31,7 +31,7 @@ from hookrouter._serving.units import service
 from hookrouter.cli.application import Application
 from hookrouter.config import Config, PluginConfig
 from hookrouter.messaging.delivery.attempt import PLUGIN_FAULT
-from hookrouter.messaging.gateway import Message, Probe, gateways
+from hookrouter.messaging.gateway import Gateway, Message, Probe, gateways
 from hookrouter.messaging.pauses import begin
 from hookrouter.serving import control
 from hookrouter.serving.resident import extra_missing
@@ -439,7 +439,7 @@ def test_a_gateway_says_what_is_wrong_with_its_table(machine: Path) -> None:
 def test_a_gateway_that_can_look_says_whether_the_other_side_is_there(
     machine: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[], Probe], level: str, message: str
 ) -> None:
-    class Pigeon:
+    class Pigeon(Gateway):
         type = "pigeon"
 
         def check(self, settings: object) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.messaging.gateway import Message, ScheduledMessage, SendResult, Sent
+from hookrouter.messaging.gateway import Gateway, Message, ScheduledMessage, SendResult, Sent
 from hookrouter.messaging.message import decode, encode
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.documents import Store, StoreError
@@ -125,7 +125,7 @@ def test_an_outage_is_waited_for(bench: Bench) -> None:
     assert bench.outbox.count() == 0
 
 
-class Deaf:
+class Deaf(Gateway):
     """A gateway of another version, which closes nothing."""
 
     type = "phone"

@@ -12,7 +12,7 @@ from hookrouter.cli.application import Application
 from hookrouter.composing import Composing
 from hookrouter.config import Config
 from hookrouter.messaging.delivery.deliverer import Deliverer
-from hookrouter.messaging.gateway import Message, ScheduledMessage, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, ScheduledMessage, SendResult
 from hookrouter.messaging.message import decode
 
 MESSAGE = Message("question", "a", "chat", "s", "sid", "t", "subject", "text", "id-1", "now")
@@ -74,7 +74,7 @@ def test_each_try_is_composed_anew(composing: Any) -> None:
     app = Application.from_environ()
     taken: list[Message] = []
 
-    class Gateway:
+    class Recorder(Gateway):
         type = "recorder"
 
         def check(self, settings: object) -> list[str]:
@@ -87,7 +87,7 @@ def test_each_try_is_composed_anew(composing: Any) -> None:
     put = app.outbox.put(MESSAGE._replace(data={"kept": True}), then=[ScheduledMessage(MESSAGE, 60)])
     config = Config(gateways={"chat": {"type": "recorder"}})
     asked = composing(lambda message, attempt: message._replace(text=f"{message.text} {attempt}"))
-    deliverer = Deliverer(app.outbox, config, {"recorder": Gateway()}, app.journal, compose=asked)
+    deliverer = Deliverer(app.outbox, config, {"recorder": Recorder()}, app.journal, compose=asked)
     deliverer.deliver_due()
     app.outbox.retry(put.id)
     deliverer.deliver_due()

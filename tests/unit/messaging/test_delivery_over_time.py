@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hookrouter.config import Agent, Config
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.delivery.workers import Inline
-from hookrouter.messaging.gateway import Message, ScheduledMessage, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, ScheduledMessage, SendResult
 from hookrouter.messaging.message import LONGEST_WAIT
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import KEEP_TRYING, RetryPolicy
@@ -34,7 +34,7 @@ HOUR = 3600.0
 SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
-class World:
+class World(Gateway):
     """A home, gateways and a clock that only moves while the deliverer waits."""
 
     type = "recorder"

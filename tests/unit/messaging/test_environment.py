@@ -12,7 +12,7 @@ from hookrouter.cli.deliver_process import main
 from hookrouter.config import Config
 from hookrouter.messaging.delivery.deliverer import Deliverer, deliver_all
 from hookrouter.messaging.environment import environment_mark, is_claudes, named_variables
-from hookrouter.messaging.gateway import Message, SendResult
+from hookrouter.messaging.gateway import Gateway, Message, SendResult
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.messaging.retry import RetryPolicy
 from hookrouter.storage import documents
@@ -57,7 +57,7 @@ def test_only_what_tables_name_makes_environments_differ(home: Home) -> None:
     assert salt.stat().st_mode & 0o777 == 0o600
 
 
-class Token:
+class Token(Gateway):
     """A gateway that needs the token of the process in which it runs."""
 
     type = "hook"
