@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 from hookrouter._contract.hook_names import WAKING_HOOK
 from hookrouter._contract.tables import EVENTS
 from hookrouter._inspection.validation import validate
+from hookrouter._plugins.files import is_file, why_unsafe
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object
+from hookrouter._plugins.script_metadata import LONGEST, why_unmet
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, is_waking, matched, waiting
 from hookrouter.util.text import describe_error
@@ -77,6 +79,9 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
     """
     files = _module_files(value)
     try:
+        if is_file(value) and (reason := why_unsafe(value) or why_unmet(_source(value))):
+            # Nothing of it runs.
+            raise ImportError(reason)
         plugin = load_object(value)
         found = validate(name, plugin)
         optional = sorted(implementations(plugin).keys() - found)
@@ -261,11 +266,22 @@ def _class_files(plugin: object) -> Iterator[str]:
 
 def _module_files(value: str) -> set[str]:
     """Return the source of the module that an entry point names, even if it cannot be imported."""
+    if is_file(value):
+        return {_source_file(value)}
     try:
         spec = importlib.util.find_spec(value.partition(":")[0])
     except BaseException:  # noqa: BLE001 - a parent package may raise anything
         return set()
     return {spec.origin} if spec is not None and spec.origin is not None else set()
+
+
+def _source_file(path: str) -> str:
+    return os.path.join(path, "__init__.py") if os.path.isdir(path) else path
+
+
+def _source(path: str) -> str:
+    with open(_source_file(path), encoding="utf-8", errors="replace") as file:
+        return file.read(LONGEST)
 
 
 def _stamped(files: set[str]) -> list[list[object]]:

@@ -132,8 +132,8 @@ def cache_file(home: Home) -> str:
     return os.path.join(home.cache, f"plugins-{digest(repr((sys.prefix, sys.version_info[:3], _site_folders())))}.json")
 
 
-def environment_key() -> dict[str, object]:
-    """Return what tells one state of the environment from the next, as JSON values.
+def environment_key(home: Home) -> dict[str, object]:
+    """Return what tells one state of the environment from the next, and of the home's own plugins, as JSON values.
 
     Raises OSError if that cannot be known, because no descriptor or no memory is left.
     """
@@ -142,6 +142,7 @@ def environment_key() -> dict[str, object]:
         "version": __version__,
         "folders": [[folder, file_stamp(folder)] for folder in folders],
         "distributions": _distributions(folders),
+        "own": file_stamp(home.plugins),
     }
 
 
@@ -188,6 +189,8 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
         # Plugins of one distribution share its files.
         if any(file_stamp(path) != stamp for path, stamp in {pair for plugin in plugins for pair in plugin.files}):
             return None
+        if document["own"] != file_stamp(home.plugins):
+            return None
         folders = _site_folders()
         if document["folders"] == [[folder, file_stamp(folder)] for folder in folders]:
             return plugins
@@ -195,7 +198,7 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
             return None
     except (TypeError, KeyError):
         return None
-    write_cache(home, plugins, environment_key())
+    write_cache(home, plugins, environment_key(home))
     return plugins
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+from hookrouter._plugins.files import import_file, is_file
 from hookrouter._plugins.plain_calls import plain_calls
 from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
 from hookrouter.util.text import describe_error
@@ -34,7 +35,12 @@ CONTRIBUTION_SECONDS = 10.0
 
 
 def load_object(value: str) -> object:
-    """Import what an entry point value names: a module, or an attribute; a class is instantiated without arguments."""
+    """Import what an entry point value names: a module, or an attribute; a class is instantiated without arguments.
+
+    The path of a file is that of a plugin of :mod:`hookrouter._plugins.files`.
+    """
+    if is_file(value):
+        return import_file(value)
     module, _, attribute = value.partition(":")
     __import__(module)
     found: object = sys.modules[module]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
 from hookrouter._contract.tables import TOOL_ALIASES
+from hookrouter._plugins.files import is_file
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
 from hookrouter.util.value import NO_ITEMS, Value
 
@@ -367,7 +368,9 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
         return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
     if plugin.problems:
         return f"correct [{plugin.settings_key}] in {home.config_file} (hookrouter config check)"
-    return (
-        f"fix, upgrade or uninstall {plugin.distribution}, or disable the plugin: "
-        f"[plugins.{plugin.name}] enabled = false in {home.config_file}"
+    mend = (
+        f"correct or remove {plugin.value}"
+        if is_file(plugin.value)
+        else f"fix, upgrade or uninstall {plugin.distribution}"
     )
+    return f"{mend}, or disable the plugin: [plugins.{plugin.name}] enabled = false in {home.config_file}"

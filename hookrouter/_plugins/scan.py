@@ -18,6 +18,7 @@ from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._config.cache import forget
+from hookrouter._plugins.files import is_file, plugin_files
 from hookrouter._plugins.index import (
     NOT_INSTALLED,
     DiscoveredPlugin,
@@ -83,8 +84,8 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     calls they are about, so that one that is set to fail closed still guards the same calls. So does one that is gone:
     it comes after the others.
     """
-    key = environment_key()
-    announced = _announced()
+    key = environment_key(home)
+    announced = _with_files(_announced(), plugin_files(home.plugins))
     known = {plugin.name: plugin for plugin in read_cache(home)}
     plugins = []
     tables: dict[str, str] = {}
@@ -94,9 +95,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
         hooks, error = description["hooks"], description["error"]
         if len(plugin.distributions) > 1:
             # Which of them would run depends on the order of folders, so none does.
-            error = (
-                f"the distributions {', '.join(plugin.distributions)} all announce this plugin: uninstall all but one"
-            )
+            error = f"{', '.join(plugin.distributions)} all have a plugin of this name: uninstall or rename all but one"
             hooks = None
         if (table := description["table"]) and (other := tables.setdefault(table, plugin.name)) != plugin.name:
             error, table = f"config_table() returned {table!r}, which is the table of the plugin {other}", ""
@@ -107,7 +106,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
         found = DiscoveredPlugin(
             name=plugin.name,
             value=plugin.value,
-            distribution=plugin.distributions[0],
+            distribution="" if is_file(plugin.value) else plugin.distributions[0],
             version=plugin.version,
             hooks=former_hooks if hooks is None else tuple(hooks),
             former_hooks=() if hooks is None else former_hooks or (),
@@ -202,6 +201,17 @@ def _announced() -> list[_Announced]:
                 found[name] = former._replace(distributions=labels, files=(*former.files, *files))
             else:
                 found[name] = _Announced(name, value, (label,), version, files)
+    return [found[name] for name in sorted(found)]
+
+
+def _with_files(announced: list[_Announced], files: Mapping[str, str]) -> list[_Announced]:
+    """Return what distributions announce with the plugins of the home's own folder, by name."""
+    found = {one.name: one for one in announced}
+    for name, path in files.items():
+        if (former := found.get(name)) is not None:
+            found[name] = former._replace(distributions=(*former.distributions, path), files=(*former.files, path))
+        else:
+            found[name] = _Announced(name, path, (path,), "", ())
     return [found[name] for name in sorted(found)]
 
 

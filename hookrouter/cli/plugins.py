@@ -20,6 +20,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.completion import hook_names, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.plugin_files import add, remove
 from hookrouter.cli.plugins_new import new
 from hookrouter.config import LAST, ORDER
 from hookrouter.storage.interface import StoreError
@@ -126,7 +127,7 @@ def _switched_off(services: Application) -> dict[str, Health]:
 
 
 def _tell_head(summary: Mapping[str, Any]) -> None:
-    installed = f"{summary['distribution']} {summary['version']}"
+    installed = f"{summary['distribution']} {summary['version']}".strip() or summary["entry_point"]
     typer.echo(printable(f"{summary['name']}  {summary['status']}  {installed}".rstrip()))
     off = summary["switched_off"]
     lines = [("why", summary["reason"]), ("fix", summary["fix"]), ("switched off", off["text"] if off else "")]
@@ -479,3 +480,5 @@ def _known_hook(name: str) -> str:
 
 
 app.command("new")(new)
+app.command("add")(add)
+app.command("remove")(remove)

@@ -64,6 +64,11 @@ class Home(Value):
         return os.path.dirname(self.config_file)
 
     @property
+    def plugins(self) -> str:
+        """The folder of plugins that are single files."""
+        return os.path.join(self.root, "plugins")
+
+    @property
     def router(self) -> str:
         """The folder of the resident router: its sockets and its lock."""
         return os.path.join(self.state, "router")

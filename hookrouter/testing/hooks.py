@@ -24,6 +24,7 @@ from hookrouter._inspection.inspector import matching, own_table, waking
 from hookrouter._inspection.validation import validate
 from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._plugins.discovery import load_index, resolve_settings
+from hookrouter._plugins.files import PACKAGE, import_file
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
 from hookrouter._plugins.manager import implementations, is_wrapper
 from hookrouter._plugins.registry import Plugins
@@ -290,11 +291,14 @@ class Hooks:
     def add(self, plugin: object, name: str | None = None) -> str:
         """Add a plugin: an object, a class (made without arguments, as hookrouter does) or a module. Return its name.
 
+        A path is that of a plugin which is one file, as ``hookrouter plugins add`` takes it.
         ``name`` is what config.toml calls it: by default the name of the entry point that announces it in this
         environment, else its own in kebab case. Raises pluggy.PluginValidationError for a hook that does not exist,
         or takes arguments that do not, and ValueError if the name is taken.
         """
         __tracebackhide__ = True
+        if isinstance(plugin, str | os.PathLike):
+            plugin = import_file(os.path.abspath(plugin))
         name = name or _installed_name(plugin) or _own_name(plugin)
         if name in self._found:
             raise ValueError(f"there is a plugin {name!r} already; give this one another name")
@@ -534,7 +538,8 @@ class Hooks:
 
 def _own_name(plugin: object) -> str:
     if isinstance(plugin, ModuleType):
-        return plugin.__name__.rpartition(".")[2].replace("_", "-")
+        package, _, name = plugin.__name__.rpartition(".")
+        return name if package == PACKAGE else name.replace("_", "-")
     return command_word((plugin if isinstance(plugin, type) else type(plugin)).__name__)
 
 

@@ -1,0 +1,74 @@
+"""Plugins that are single files: what lies in the folder ``plugins`` of the home, each a plugin named by its file.
+
+A module of there is imported as ``hookrouter_files.NAME``, so that a file may be called as any module is, and files may
+import each other (``from . import _helper``: a file whose name begins with ``_`` is no plugin). Everybody who may
+write there runs code in each hook of this user: what another user may write to is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+__all__ = ["PACKAGE", "import_file", "is_file", "may_be_named", "plugin_files", "why_unsafe"]
+
+PACKAGE = "hookrouter_files"
+"""The package that the modules of the folder are imported into."""
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+def is_file(value: str) -> bool:
+    """Whether a plugin's ``value`` is the path of a file, and not what an entry point refers to."""
+    return value.startswith("/")
+
+
+def may_be_named(name: str) -> bool:
+    """Whether a file of this name, without its ending, is a plugin."""
+    return name[:1] not in ("", "_") and _LETTERS.issuperset(name)
+
+
+def plugin_files(folder: str) -> dict[str, str]:
+    """Return the paths of the plugins that lie in a folder, by name: files, and packages. None if there is no folder.
+
+    Looks at names alone, and opens nothing. Raises OSError if the folder is there and cannot be listed.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    found: dict[str, str] = {}
+    for name in names:
+        stem, ending = os.path.splitext(name)
+        if not may_be_named(stem):
+            continue
+        path = os.path.join(folder, name)
+        if ending == ".py" or (not ending and os.path.exists(os.path.join(path, "__init__.py"))):
+            found.setdefault(stem, path)
+    return found
+
+
+def why_unsafe(path: str) -> str:
+    """Return why a file must not be imported, because of who may write to it or its folder; empty if it may be."""
+    for one in (os.path.dirname(path), path):
+        try:
+            status = os.stat(one)
+        except OSError as error:
+            return f"{one} cannot be examined: {error.strerror}"
+        if status.st_uid not in (os.geteuid(), 0):
+            return f"{one} belongs to another user; hookrouter plugins add copies a file of one's own"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"other users may write to {one}: chmod go-w {one}"
+    return ""
+
+
+def import_file(path: str) -> object:
+    """Import a file or package of the folder, and return its module. Raises what it raises, and ImportError."""
+    package = sys.modules.get(PACKAGE)
+    if package is None:
+        package = sys.modules[PACKAGE] = type(sys)(PACKAGE)
+    package.__path__ = [os.path.dirname(path)]
+    name = f"{PACKAGE}.{os.path.splitext(os.path.basename(path))[0]}"
+    __import__(name)
+    return sys.modules[name]

@@ -1,0 +1,138 @@
+"""``hookrouter plugins add`` and ``remove``: plugins that are single files, in the folder ``plugins`` of the home."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from hookrouter._diagnostics.checks.settings import stale_registrations
+from hookrouter._plugins.files import may_be_named, plugin_files
+from hookrouter._plugins.registry import PluginStatus, remedy
+from hookrouter._plugins.script_metadata import LONGEST
+from hookrouter.cli.application import Application
+from hookrouter.cli.completion import plugin_names
+from hookrouter.cli.errors import CommandError
+from hookrouter.cli.options import Json, echo_json
+from hookrouter.config import LAST, ORDER
+from hookrouter.storage.documents import replace_file
+from hookrouter.storage.home import ensure
+from hookrouter.util.text import printable
+
+__all__ = ["add", "remove"]
+
+
+def add(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file of the plugin, such as ./guard.py.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of one of the same name.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Add a plugin that is one file: copy it into the folder `plugins` of the home, and say what it listens to.
+
+    It is a plugin as any other, named by its file: `guard.py` is `guard`, with its settings in
+    [plugins.guard.settings]. The copy runs in each hook that it listens to: what you change in FILE later does not,
+    until it is added again.
+
+    With --json: name, file, status, reason, hooks, and run (the commands to run now).
+
+    \b
+    Examples:
+      hookrouter plugins add ./guard.py
+      hookrouter plugins add --replace ./guard.py
+
+    \b
+    Exit codes:
+      0  it is added
+      1  it is added, and broken
+      2  it cannot be read or written, its name cannot be a plugin's, or there is one already
+    """
+    app = Application.from_environ(share=False)
+    name, ending = os.path.splitext(os.path.basename(file))
+    if ending != ".py" or not may_be_named(name) or name in (ORDER, LAST):
+        allowed = f"letters, digits, - and _, not beginning with _, and .py; not {ORDER} and {LAST}"
+        raise CommandError(f"{file!r} cannot be a plugin by its name; allowed: {allowed}")
+    try:
+        with open(file, "rb") as source:
+            content = source.read(LONGEST + 1)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from None
+    if len(content) > LONGEST:
+        raise CommandError(f"{file} is larger than {LONGEST} bytes, which one file of a plugin may have")
+    target = os.path.join(app.home.plugins, name + ending)
+    other = next((one for one in app.plugins.listing() if one.name == name), None)
+    if other is not None and other.value and other.value != target:
+        raise CommandError(f"there is a plugin {name!r} already: {other.distribution or other.value}; rename the file")
+    if os.path.exists(target) and not replace and not _is_same(target, content):
+        raise CommandError(f"{target} is there already, and another one; --replace puts this one in its place")
+    try:
+        ensure(app.home.plugins)
+        replace_file(target, content, durable=True)
+    except OSError as error:
+        raise CommandError(f"{target} cannot be written: {error.strerror}") from None
+    _tell(name, target, as_json=as_json)
+
+
+def remove(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The plugin, as it is listed.", autocompletion=plugin_names)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Remove a plugin that is one file from the folder `plugins` of the home. Its settings in config.toml stay.
+
+    With --json: name, file, and run (the commands to run now).
+
+    \b
+    Examples:
+      hookrouter plugins remove guard
+
+    \b
+    Exit codes:
+      0  it is removed
+      2  there is no such file, or it cannot be removed
+    """
+    app = Application.from_environ(share=False)
+    path = plugin_files(app.home.plugins).get(name)
+    if path is None or os.path.isdir(path):
+        raise CommandError(f"there is no file of a plugin {name!r} in {app.home.plugins}")
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be removed: {error.strerror}") from None
+    run = stale_registrations(Application.from_environ(scan=True, share=False))
+    if as_json:
+        echo_json({"name": name, "file": path, "run": run})
+        return
+    typer.echo(printable(f"{name}: {path} is removed"))
+    for command in run:
+        typer.echo(f"  run now, so that Claude Code knows: {printable(command)}")
+
+
+def _is_same(path: str, content: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(content) + 1) == content
+    except OSError:
+        return False
+
+
+def _tell(name: str, path: str, *, as_json: bool) -> None:
+    """Say what was added, and what it listens to. Raises typer.Exit if it is broken."""
+    app = Application.from_environ(scan=True, share=False)
+    (plugin,) = [one for one in app.plugins.listing() if one.name == name]
+    is_broken = plugin.status == PluginStatus.BROKEN
+    run = [] if is_broken else stale_registrations(app)
+    if as_json:
+        told = {"name": name, "file": path, "status": plugin.status, "reason": plugin.reason}
+        echo_json({**told, "hooks": list(plugin.hooks), "run": run})
+    else:
+        typer.echo(printable(f"{name}: {path} is {plugin.status}"))
+        lines = [("hooks", ", ".join(plugin.hooks)), ("why", plugin.reason), ("fix", remedy(plugin, app.home))]
+        lines += [("hint", hint) for hint in plugin.hints]
+        lines += [("run now, so that Claude Code knows", command) for command in run]
+        for label, text in lines:
+            if text:
+                typer.echo(printable(f"  {label}: {text}"))
+    if is_broken:
+        raise typer.Exit(1)
