@@ -8,7 +8,7 @@ should be now: how long a question has waited, what stands in a transcript, what
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from hookrouter._plugins.registry import Plugins
     from hookrouter.context import Services
 
-__all__ = ["CatchesUp", "Composing", "MessageComposer", "message_composers"]
+__all__ = ["Composing", "MessageComposer", "message_composers"]
 
 
-class MessageComposer(Protocol):
+class MessageComposer:
     """Completes messages. Runs in the process that delivers them, before each try, never inside a hook."""
 
     name: str
@@ -38,14 +38,10 @@ class MessageComposer(Protocol):
         the tries, this one included. Of what is returned ``subject``, ``text``, ``data`` and ``link`` are taken. May
         take up to 10 seconds. If it raises, the message goes out as it was put in, and the journal says so.
         """
-
-
-@runtime_checkable
-class CatchesUp(Protocol):
-    """What a composer may be besides: told when a delivery begins, to put in what could not be put in before."""
+        raise NotImplementedError
 
     def catch_up(self, services: Services, /) -> None:
-        """Put into the outbox what is missing there.
+        """Put into the outbox what is missing there, because it could not be put in before; nothing by default.
 
         Called before the first message goes out, each time a deliverer starts: after a hook that has put something in,
         and after the first command that finds a corrected config.toml. May take up to 10 seconds. If it raises, the
@@ -55,7 +51,7 @@ class CatchesUp(Protocol):
 
 def message_composers(plugins: Plugins) -> dict[str, MessageComposer]:
     """Return what completes messages when they go out, of the active plugins that contribute it, by name."""
-    return plugins.contributions("message_composer")
+    return plugins.contributions("message_composer", base=MessageComposer)
 
 
 @attrs.frozen
@@ -85,8 +81,6 @@ class Composing:
     def catch_up(self) -> None:
         """Have composers put in what could not be put in before. Raises nothing."""
         for name, composer in self.composers.items():
-            if not isinstance(composer, CatchesUp):
-                continue
             try:
                 with self.limits.applied(CHECK_SECONDS):
                     composer.catch_up(self.services)

@@ -12,6 +12,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.composing import MessageComposer
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
 from hookrouter.dialogs.guidance import guidance, guidance_for
@@ -52,7 +53,7 @@ LONGEST = 4000
 """Characters of the last prompt, and of Claude's last words, that are handed on."""
 
 
-class DialogComposer:
+class DialogComposer(MessageComposer):
     """The composer of the messages about dialogs."""
 
     name = "dialogs"

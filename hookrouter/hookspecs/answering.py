@@ -141,7 +141,7 @@ class AnswerSpecs:
     def message_composer(self) -> MessageComposer | None:
         """When: messages are delivered to agents, never in a hook process.
 
-        Returns: ``None`` for no composer, or an object with the members of
+        Returns: ``None`` for no composer, or an object whose class derives from
         :class:`~hookrouter.composing.MessageComposer`. Its ``name`` is what it is known by.
 
         Combined: Composers are asked in plugin order; the first one that returns a message completes it. Of two plugins

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hookrouter.composing import MessageComposer
 from hookrouter.config import SESSION_KINDS
 from hookrouter.dialogs.messages.surroundings import git_branch
 from hookrouter.queue.documents import ended_items
@@ -42,7 +43,7 @@ _FIRST_SECONDS = 24 * 3600.0
 """Of what ended longer ago an agent that was told nothing yet is not told."""
 
 
-class SessionComposer:
+class SessionComposer(MessageComposer):
     """The composer of the messages about sessions."""
 
     name = "sessions"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrouter.cli.application import Application
-from hookrouter.composing import Composing
+from hookrouter.composing import Composing, MessageComposer
 from hookrouter.config import Config
 from hookrouter.messaging.delivery.deliverer import Deliverer
 from hookrouter.messaging.gateway import Gateway, Message, ScheduledMessage, SendResult
@@ -18,7 +18,7 @@ from hookrouter.messaging.message import decode
 MESSAGE = Message("question", "a", "chat", "s", "sid", "t", "subject", "text", "id-1", "now")
 
 
-class Composer:
+class Composer(MessageComposer):
     def __init__(self, name: str, act: Callable[[Message, int], Any]) -> None:
         self.name = name
         self.act = act
