@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hookrouter.dialogs.documents import Dialog
 
-__all__ = ["COLUMNS", "Column", "Story", "begun", "fill", "of_dialog"]
+__all__ = ["COLUMNS", "Column", "Story", "begun", "fill", "of_dialog", "whole"]
 
 
 class Story(TypedDict):
@@ -125,3 +125,8 @@ def fill(story: Story, record: Mapping[str, object]) -> None:
     for column in COLUMNS:
         if column.of_dialog is not None and values[column.name] == column.default:
             values[column.name] = column.read(record, column.key or column.name) or values[column.name]
+
+
+def whole(story: Mapping[str, object]) -> dict[str, object]:
+    """Return a story of another machine with every column: what an older version has told lacks the newer ones."""
+    return {**begun("", "", ""), **story}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import by_person, end, note_end
+from hookrouter.dialogs.columns import of_dialog
 from hookrouter.dialogs.verdicts import Verdict
 from hookrouter.util import fastjson
+from hookrouter.util.fields import table, text
 from hookrouter_approvals.names import ELICITATION
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def note_left(store: DocumentStore, question: Dialog) -> None:
         "saved_at": question.saved_at,
         "server": str(question.request.get("server", "")),
         "question": question.questions[0]["question"],
+        "asked": of_dialog(question),
     }
     store.write(LEFT, f"{question.session_id}:{question.tool_use_id}", left)
 
@@ -53,18 +56,18 @@ def form_answered(event: events.ElicitationResult, context: Context) -> None:
         context.store.delete(LEFT, name)
     said = event.action if event.content is None else f"{event.action} {fastjson.dumps(dict(event.content))}"
     if len(left) == 1:
-        _note_answer(context, {key: str(value) for key, value in left[0][1].items()}, said)
+        _note_answer(context, left[0][1], said)
     for question in documents.near(context.store, context.session_id):
         if question.kind == ELICITATION and question.request.get("unsaved"):
             answered = by_person(_recorded(question.questions[0]["question"], said))
             end(context, question, lambda *_, answered=answered: answered, context.event)
 
 
-def _note_answer(context: Context, left: Mapping[str, str], said: str) -> None:
+def _note_answer(context: Context, left: Mapping[str, Any], said: str) -> None:
     """Note what a person has answered to a form, given as :func:`note_left` has it."""
-    recorded = _recorded(left.get("question", ""), said)
+    recorded = _recorded(text(left, "question"), said)
     session, session_id, tool_use_id, agent, asked_at = (
-        left.get(key, "") for key in ("session", "session_id", "tool_use_id", "agent", "saved_at")
+        text(left, key) for key in ("session", "session_id", "tool_use_id", "agent", "saved_at")
     )
     verdict = Verdict(
         session=session,
@@ -76,6 +79,7 @@ def _note_answer(context: Context, left: Mapping[str, str], said: str) -> None:
         agent=agent,
         asked_at=asked_at,
         kind=ELICITATION,
+        asked=table(left, "asked") or {},
     )
     note_end(context, verdict)
     record: dict[str, Any] = {

@@ -14,7 +14,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.fleet.asking import AWAY, echo_others, with_others
 from hookrouter.cli.fleet.option import on_any_machine
 from hookrouter.cli.options import earliest
-from hookrouter.dialogs.columns import COLUMNS
+from hookrouter.dialogs.columns import COLUMNS, whole
 from hookrouter.dialogs.documents import FORM
 from hookrouter.dialogs.messages.formatting import one_line
 from hookrouter.dialogs.stories.history import history as read_history
@@ -45,7 +45,7 @@ def _away(call: Call, machines: Machines, machine: str) -> int | None:
     if machine not in found:
         return None
     if asked["as_json"]:
-        rows = [{**story, "machine": machine} for story in found[machine]]
+        rows = [{**whole(story), "machine": machine} for story in found[machine]]
         typer.echo(json.dumps({"questions": rows, "machines": [{"machine": machine, "problem": AWAY}]}, indent=2))
     else:
         typer.echo(f"Machine {printable(machine)}: {AWAY}; this is what it had written before:")
@@ -122,6 +122,7 @@ def history(
         kept = others.stories(session, begin, limit)
     if as_json:
         document = with_others(app, {"questions": stories}, [*words, "--json"], ["questions"], kept)
+        document["questions"] = [whole(story) for story in document["questions"]]
         document["questions"].sort(key=lambda story: story.get("asked_at") or story.get("ended_at") or "")
         document["questions"] = document["questions"][-limit:] if limit else document["questions"]
         typer.echo(json.dumps(document, indent=2))

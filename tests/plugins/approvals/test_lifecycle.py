@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from typing import Any
 
@@ -404,6 +405,31 @@ def test_a_form_that_nobody_answers_is_left_to_the_dialog(asking: Any) -> None:
     asking.end_waiting()
     assert verdicts(asking) == [("elicitation", "unanswered", "nobody")]
     assert asking.open() == []
+
+
+def test_what_a_form_told_is_known_without_the_journal_when_a_person_has_answered_it(asking: Any) -> None:
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    asking.wait("elicitation", **fields)
+    asking.end_waiting()
+    [left] = history(asking.app.journal, asking.app.store)
+    asking.hook("elicitation_result", mcp_server_name="demo", action="accept", content={"name": "Bob"})
+    shutil.rmtree(asking.home.logs)
+    [story] = history(asking.app.journal, asking.app.store)
+    assert (story["outcome"], story["rule"]) == ("answered_by_person", "Elicitation")
+    told = ("header", "question")
+    assert [[entry[key] for key in told] for entry in story["questions"]] == [
+        [entry[key] for key in told] for entry in left["questions"]
+    ]
+
+
+def test_a_form_that_the_former_release_left_is_noted(asking: Any) -> None:
+    fields = {"mcp_server_name": "demo", "message": "Your name?", "mode": "form", "requested_schema": SCHEMA}
+    asking.wait("elicitation", **fields)
+    asking.end_waiting()
+    [(name, left)] = asking.app.store.entries("form-left")
+    asking.app.store.write("form-left", name, {key: value for key, value in left.items() if key != "asked"})
+    asking.hook("elicitation_result", mcp_server_name="demo", action="decline")
+    assert verdicts(asking) == [("elicitation", "answered_by_person", "person")]
 
 
 @pytest.mark.parametrize("answer", [AnswerConfig(channels=("keys",)), AnswerConfig(channels=("reply",), wait=0.0)])
