@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 pytest.register_assert_rewrite(
+    "hookrouter.testing.contracts._gone",
     "hookrouter.testing.contracts._holding",
     "hookrouter.testing.contracts._panes",
     "hookrouter.testing.contracts.answer_channel",

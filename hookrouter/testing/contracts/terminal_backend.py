@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +20,7 @@ from hookrouter.terminals import (
     TerminalGone,
 )
 from hookrouter.testing.contracts import pane_program
+from hookrouter.testing.contracts._gone import GoneContract
 from hookrouter.testing.contracts._holding import HoldingContract
 from hookrouter.testing.contracts._panes import (
     Pane,
@@ -115,7 +115,7 @@ _TOGETHER = {
 """What a backend says that it can, and the methods that it must have then, and not otherwise."""
 
 
-class TerminalBackendContract(HoldingContract):
+class TerminalBackendContract(GoneContract, HoldingContract):
     """Subclass it, and give two fixtures, in the class or in its module.
 
     ``backend`` is the backend; ``host`` is a :class:`TerminalHost`, which the fixture ends after the test.
@@ -320,52 +320,6 @@ class TerminalBackendContract(HoldingContract):
             assert shown(backend, other, text).lines[0] == text
             backend.press(other.address, "x")
             other.wait_received(b"x")
-
-    def test_a_pane_that_is_gone_is_said_to_be_gone(
-        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., Pane]
-    ) -> None:
-        kept, closed = start("kept"), start("closed")
-        shown(backend, closed, "closed")
-        host.close(closed.address)
-        assert_gone(backend, closed.address)
-        assert shown(backend, kept, "kept").lines[0] == "kept"
-        backend.press(kept.address, "n")
-        kept.wait_received(b"n")
-
-    def test_an_address_never_leads_to_a_later_pane(
-        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., Pane]
-    ) -> None:
-        kept, closed = start("kept"), start("closed", session="again")
-        host.close(closed.address)
-        later = start("later", session="again")
-        assert later.address != closed.address
-        assert_gone(backend, closed.address)
-        assert shown(backend, kept, "kept").lines[0] == "kept"
-        backend.press(later.address, "n")
-        later.wait_received(b"n")
-
-    def test_a_program_that_has_ended_is_gone(self, backend: TerminalBackend, start: Callable[..., Pane]) -> None:
-        start("kept")
-        ended = start("ended")
-        os.kill(int(ended.environ["PANE_PROGRAM"]), signal.SIGKILL)
-
-        def gone() -> bool:
-            try:
-                backend.capture(ended.address)
-            except TerminalGone:
-                return True
-            return False
-
-        # A terminal may keep the pane; every key is preceded by a look, which is what must tell.
-        ended.patience.wait(gone, "TerminalGone")
-
-    def test_a_terminal_that_has_ended_is_gone(
-        self, backend: TerminalBackend, host: TerminalHost, start: Callable[..., Pane]
-    ) -> None:
-        pane = start()
-        backend.capture(pane.address)
-        host.stop()
-        assert_gone(backend, pane.address)
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
         assert misspelt_methods(backend, TerminalBackend, ()) == []
