@@ -304,6 +304,8 @@ def journal_reference() -> str:
         "`hookrouter history --json` has `steps` in `attempts`."
     )
     lines.append(
+        "\nThe record of a dialog's opening has `asked_at`, `agent`, `cwd`, `questions` (headers and texts, cut) and, if "
+        "it is so, `missed`, `dialog` and `rule`; with the records of its end it is what `hookrouter history` tells.\n"
         "\nA permission, a plan or a form writes records with the event `dialog`: `outcome` (`asked`, or how it "
         "ended), `dialog` (its kind), `hook` (the event at which that was seen) and what a question's hooks write of "
         "it. The record of a permission request's hook has `rule`: what the rules say."
@@ -407,15 +409,15 @@ def _explanation(parameter: Any) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Return a help text as Markdown; a block that keeps its line breaks becomes a code block below its first line."""
+    """Return a help text as Markdown; a block that keeps its line breaks becomes a code block below its heading."""
     for part in dedent(text).strip().split("\n\n"):
-        if part.startswith("\b\n"):
-            first, _, rest = part.removeprefix("\b\n").partition("\n")
+        first, _, rest = part.removeprefix("\b\n").partition("\n")
+        if part.startswith("\b\n") and first.endswith(":"):
             yield f"{first}\n"
             if rest:
                 yield f"```text\n{dedent(rest)}\n```\n"
         else:
-            yield f"{' '.join(part.split())}\n"
+            yield f"{' '.join(part.removeprefix(chr(8)).split())}\n"
 
 
 if __name__ == "__main__":
