@@ -304,7 +304,7 @@ def journal_reference() -> str:
         "`hookrouter history --json` has `steps` in `attempts`."
     )
     lines.append(
-        "\nThe record of a dialog's opening has `asked_at`, `agent`, `cwd`, `questions` (headers and texts, cut) and, if "
+        "\nThe record of an opened dialog has `asked_at`, `agent`, `cwd`, `questions` (headers and texts, cut) and, if "
         "it is so, `missed`, `dialog` and `rule`; with the records of its end it is what `hookrouter history` tells.\n"
         "\nA permission, a plan or a form writes records with the event `dialog`: `outcome` (`asked`, or how it "
         "ended), `dialog` (its kind), `hook` (the event at which that was seen) and what a question's hooks write of "

@@ -16,19 +16,8 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 
 PLUGINS = {
     *("approvals", "ask-user-question", "blocked", "command", "demo", "dialogs", "doorbell-prompts", "hook-reply"),
-    *(
-        "inbox",
-        "key-counting",
-        "keystrokes",
-        "monitor",
-        "mod-prompts",
-        "openclaw",
-        "opentelemetry",
-        "postgresql",
-        "rules",
-        "sessions",
-    ),
-    *("stop-prompts", "tmux", "webhook"),
+    *("inbox", "key-counting", "keystrokes", "mod-prompts", "monitor", "openclaw", "opentelemetry", "page"),
+    *("postgresql", "rules", "sessions", "stop-prompts", "tmux", "webhook"),
 }
 """hookrouter's own."""
 
