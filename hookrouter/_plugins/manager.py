@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 
-from hookrouter._plugins.files import import_file, is_file
 from hookrouter._plugins.plain_calls import plain_calls
 from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
 from hookrouter.util.text import describe_error
@@ -39,7 +38,9 @@ def load_object(value: str) -> object:
 
     The path of a file is that of a plugin of :mod:`hookrouter._plugins.files`.
     """
-    if is_file(value):
+    if value.startswith("/"):
+        from hookrouter._plugins.files import import_file
+
         return import_file(value)
     module, _, attribute = value.partition(":")
     __import__(module)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
 from hookrouter._contract.tables import TOOL_ALIASES
-from hookrouter._plugins.files import is_file
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
 from hookrouter.util.value import NO_ITEMS, Value
 
@@ -368,6 +367,8 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
         return f"install the plugin {plugin.name}, or remove [plugins.{plugin.name}] from {home.config_file}"
     if plugin.problems:
         return f"correct [{plugin.settings_key}] in {home.config_file} (hookrouter config check)"
+    from hookrouter._plugins.files import is_file
+
     mend = (
         f"correct or remove {plugin.value}"
         if is_file(plugin.value)
