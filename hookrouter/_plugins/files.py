@@ -30,7 +30,7 @@ def may_be_named(name: str) -> bool:
 
 
 def plugin_files(folder: str) -> dict[str, str]:
-    """Return the paths of the plugins that lie in a folder, by name: files, and packages. None if there is no folder.
+    """Return the paths of the plugins that lie in a folder, by name: files, and packages.
 
     Looks at names alone, and opens nothing. Raises OSError if the folder is there and cannot be listed.
     """

@@ -10,11 +10,11 @@ import typer
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._plugins.files import may_be_named, plugin_files
 from hookrouter._plugins.registry import PluginStatus, remedy
-from hookrouter._plugins.script_metadata import LONGEST
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.cli.text_file import read_text
 from hookrouter.config import LAST, ORDER
 from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure
@@ -52,13 +52,7 @@ def add(
     if ending != ".py" or not may_be_named(name) or name in (ORDER, LAST):
         allowed = f"letters, digits, - and _, not beginning with _, and .py; not {ORDER} and {LAST}"
         raise CommandError(f"{file!r} cannot be a plugin by its name; allowed: {allowed}")
-    try:
-        with open(file, "rb") as source:
-            content = source.read(LONGEST + 1)
-    except OSError as error:
-        raise CommandError(f"{file}: {error.strerror}") from None
-    if len(content) > LONGEST:
-        raise CommandError(f"{file} is larger than {LONGEST} bytes, which one file of a plugin may have")
+    content = read_text(file, "FILE").encode()
     target = os.path.join(app.home.plugins, name + ending)
     other = next((one for one in app.plugins.listing() if one.name == name), None)
     if other is not None and other.value and other.value != target:

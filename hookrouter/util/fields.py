@@ -13,18 +13,13 @@ if TYPE_CHECKING:
 
     _R = TypeVar("_R")
 
-__all__ = ["flag", "items", "number", "record", "table", "tables", "text", "text_or_none", "texts"]
+__all__ = ["flag", "items", "number", "record", "table", "tables", "text", "texts"]
 
 
 def text(document: Mapping[str, object], key: str) -> str:
     """Return a text; empty if there is none."""
     value = document.get(key)
     return value if isinstance(value, str) else ""
-
-
-def text_or_none(document: Mapping[str, object], key: str) -> str | None:
-    """Return a text; None if there is none, or an empty one."""
-    return text(document, key) or None
 
 
 def flag(document: Mapping[str, object], key: str) -> bool:

@@ -17,6 +17,7 @@ import stat
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter.util import fields
 from hookrouter.util.clock import iso
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ class Transcripts:
             found = self._object(line)
             if found is None:
                 continue
-            mode = _text(found, "permissionMode") or mode
-            folder = folder or _text(found, "cwd")
+            mode = fields.text(found, "permissionMode") or mode
+            folder = folder or fields.text(found, "cwd")
             for block in _blocks(found):
                 kind = block.get("type")
                 if kind == "tool_use" and found.get("type") == "assistant":
@@ -117,7 +118,7 @@ class Transcripts:
                             yield waiting.pop(next(iter(waiting)))
                         waiting[call.id] = call
                 elif kind == "tool_result":
-                    ended = waiting.pop(_text(block, "tool_use_id"), None)
+                    ended = waiting.pop(fields.text(block, "tool_use_id"), None)
                     if ended is not None:
                         yield ended._replace(ended=_end(block))
         self._read(raw.tell() - told)
@@ -146,9 +147,9 @@ class Transcripts:
         own_id, tool, tool_input = block.get("id"), block.get("name"), block.get("input")
         if not (isinstance(own_id, str) and own_id and isinstance(tool, str) and isinstance(tool_input, dict)):
             return None
-        if _text(line, "timestamp") < self._since or self._has(own_id):
+        if fields.text(line, "timestamp") < self._since or self._has(own_id):
             return None
-        cwd = _text(line, "cwd") or folder
+        cwd = fields.text(line, "cwd") or folder
         return PastCall(tool, tool_input, folder or "/", cwd or "/", OPEN, mode, own_id)
 
     def _has(self, own_id: str) -> bool:
@@ -224,17 +225,12 @@ def _blocks(line: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _text(document: dict[str, Any], key: str) -> str:
-    found = document.get(key)
-    return found if isinstance(found, str) else ""
-
-
 def _end(result: dict[str, Any]) -> str:
     if result.get("is_error") is not True:
         return RAN
     content = result.get("content")
     if isinstance(content, list):
-        content = next((_text(one, "text") for one in content if isinstance(one, dict)), "")
+        content = next((fields.text(one, "text") for one in content if isinstance(one, dict)), "")
     text = content if isinstance(content, str) else ""
     if text.startswith(_DECLINED):
         return REFUSED

@@ -28,6 +28,7 @@ from hookrouter.dialogs.stories.story import OPEN, UNKNOWN, shown_id
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.journal import parsed
+from hookrouter.util import fields
 from hookrouter_page.reading.pace import Pace
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def steps_of(story: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> 
     for record in records:
         name = _DELIVERIES.get(str(record.get("kind")))
         if name and record.get("event") == "delivery" and record.get("outcome") == "delivered":
-            steps.append(Step(_text(record, "at"), name, f"{name} {_text(record, 'agent')}".strip()))
+            steps.append(Step(fields.text(record, "at"), name, f"{name} {fields.text(record, 'agent')}".strip()))
     for attempt in story["attempts"]:
         through = f" through {attempt['channel']}" if attempt["channel"] else ""
         why = f": {attempt['reason']}" if attempt["reason"] else ""
@@ -305,8 +306,3 @@ def _fits(told: _Told, query: StoryQuery, words: list[str]) -> bool:
 
 def _order(told: _Told) -> str:
     return str(told.story["asked_at"] or told.story["ended_at"] or "")
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""

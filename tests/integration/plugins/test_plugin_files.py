@@ -213,3 +213,14 @@ def test_a_file_in_the_test_kit(place: Place, hooks: Hooks) -> None:
     file = place.file("git-guard.py")
     assert hooks.add(file) == "git-guard"
     assert hooks.fire("PreToolUse", tool="Bash").decision == "deny"
+
+
+@pytest.mark.parametrize("kind", ["gone", "a named pipe", "no text"])
+def test_what_cannot_be_read_is_told_and_nothing_is_written(place: Place, kind: str) -> None:
+    path = place.here / "guard.py"
+    if kind == "a named pipe":
+        os.mkfifo(path)
+    elif kind == "no text":
+        path.write_bytes(b"\xff")
+    assert "FILE guard.py: " in place.run("plugins", "add", "guard.py", code=2)
+    assert not (place.home / "plugins").exists()
