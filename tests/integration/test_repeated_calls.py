@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -191,10 +192,15 @@ def test_a_hook_that_runs_again_while_the_first_still_runs(stage: Stage, case: s
 @pytest.mark.parametrize("case", CASES)
 def test_a_hook_that_runs_again_after_it_was_killed(tmp_path: Path, case: str, point: str) -> None:
     prepare, call, kinds, outcome = CASES[case]
+    folder, prepared = tmp_path / "stage", tmp_path / "prepared"
+    with undelivered(folder) as stage:
+        prepare(stage)
+    shutil.copytree(folder, prepared)
     for when in ("before", "after"):
         for number in range(1, 20):
-            with undelivered(tmp_path / f"{when}-{number}") as stage:
-                prepare(stage)
+            shutil.rmtree(folder)
+            shutil.copytree(prepared, folder)
+            with undelivered(folder) as stage:
                 if run(stage, call, point, str(number), when) == 0:
                     break
                 run(stage, call)
