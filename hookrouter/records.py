@@ -247,6 +247,22 @@ class ToolInput(Record):
     TOOL: ClassVar[str] = ""
     """The tool."""
 
+    if TYPE_CHECKING:
+
+        def changed(self, *_: Any, **changes: Any) -> dict[str, Any]:
+            """Return the whole input as JSON with other values for some fields, for ``update_input`` and ``allow``.
+
+            All that is not named is kept, fields that the contract does not know, too. None takes an optional field
+            away. Raises TypeError for a name that is no field, a value that does not fit its field, and for an input
+            that is no JSON object.
+            """
+
+    else:
+
+        def changed(self, /, **changes):
+            """Return the whole input as JSON with other values for some fields."""
+            return _changed(self, changes)
+
     def _given(self, name: str) -> object:
         """Return what the JSON object holds, of any type; None if it lacks it."""
         return self._raw.get(name) if isinstance(self._raw, dict) else None
@@ -320,6 +336,25 @@ def replace(record: _R, **changes: object) -> _R:
     values = {name: getattr(record, name) for name in type(record).FIELDS}
     make: Any = type(record)
     made: _R = make(**{**values, **changes})
+    return made
+
+
+def _changed(record: ToolInput, changes: Mapping[str, object]) -> dict[str, Any]:
+    name, known = type(record).__name__, type(record).FIELDS
+    if not isinstance(record._raw, dict):
+        raise TypeError(f"{name} was made of {json_type(record._raw)}, so it has no fields to keep")
+    made = dict(record._raw)
+    for attribute, value in changes.items():
+        field = known.get(attribute)
+        if field is None:
+            raise TypeError(f"{name} has no field {attribute!r}; it has {', '.join(known)}")
+        plain = _plain(value)
+        if value is None and not field.required:
+            made.pop(field.wire, None)
+        elif _conforms(field.kind, field.record, plain):
+            made[field.wire] = plain
+        else:
+            raise TypeError(f"{name}.{attribute}: found {json_type(plain)}, allowed {field.allowed}")
     return made
 
 

@@ -248,7 +248,7 @@ class PreToolUseReply(_Context):
     def update_input(
         cls, updated_input: Mapping[str, object], *, context: str | None = None, system_message: str | None = None
     ) -> Self:
-        """Replace the tool's whole input, and leave the decision to others."""
+        """Replace the tool's whole input (``tool_input.changed(...)``), and leave the decision to others."""
         if updated_input is None:
             raise TypeError("updated_input must be a dict, not None")
         return cls._decide(None, None, updated_input, context, system_message)

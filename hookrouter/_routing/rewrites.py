@@ -7,7 +7,10 @@ changed since.
 
 from __future__ import annotations
 
+from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
+from hookrouter.records import check
 from hookrouter.storage.journal import cap
+from hookrouter.tools.calls import tool_class
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -16,7 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["WHOLE", "Patch", "changed_by"]
+    from hookrouter.records import ToolInput
+
+__all__ = ["MISFIT", "WHOLE", "Patch", "changed_by", "misfits"]
+
+MISFIT = "gives a tool an input that does not fit:"
+"""How each of the :func:`misfits` begins; in a warning, the plugin's name stands before it."""
 
 WHOLE = "*"
 """What stands for the key if a value is no table, and so is changed as a whole."""
@@ -76,6 +84,28 @@ def changed_by(patches: Iterable[tuple[str, Patch]]) -> dict[str, list[str]]:
                 names.remove(name)
             names.append(name)
     return found
+
+
+def misfits(tool: str, rewrites: Iterable[tuple[str, Patch]]) -> list[str]:
+    """Return what the input of a tool has got wrong by patches, in words; nothing that was wrong before.
+
+    ``rewrites`` name the reply's field of each. The whole input is replaced, so a key that was left out is lost, and
+    one that is misspelt does nothing. Nothing is said of a tool that is not known.
+    """
+    tool = TOOL_ALIASES.get(tool, tool)
+    kind: type[ToolInput] | None = tool_class(tool, "Input") if tool in TOOLS else None
+    patches = [patch for field, patch in rewrites if field == "updatedInput"]
+    return [f"{MISFIT} {fault}" for patch in patches if kind is not None for fault in _misfits(kind, patch)]
+
+
+def _misfits(kind: type[ToolInput], patch: Patch) -> list[str]:
+    before: Any = patch.before if isinstance(patch.before, dict) else {}
+    after: Any = patch.after if isinstance(patch.after, dict) else {}
+    known = [field.wire for field in kind.FIELDS.values()]
+    unknown = [key for key in after if key not in known and key not in before]
+    found = [f"{key}: unknown, {kind.TOOL} takes {', '.join(known) or 'nothing'}" for key in unknown]
+    had = {fault for faults in check(kind, before) for fault in faults}
+    return found + [fault for faults in check(kind, after) for fault in faults if fault not in had]
 
 
 def _touched(patch: Patch) -> list[str]:

@@ -22,8 +22,8 @@ from hookrouter.markers import waiting
 from hookrouter.storage.journal import FAILURES
 from hookrouter.tools.calls import tool_class
 from hookrouter.util import fastjson
-from hookrouter.util.text import describe_error, describe_value
-from hookrouter.util.time_limit import PluginTimeout, time_limit
+from hookrouter.util.text import describe_error
+from hookrouter.util.time_limit import PluginTimeout, describe_in_time, time_limit
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -52,8 +52,6 @@ DRY_RUN = "HOOKROUTER_DRY_RUN"
 """The environment variable that, if set, keeps hooks that may wait for somebody from being called."""
 
 _FORGOTTEN = "its code does not hold this hook any more"
-
-_DESCRIBING = 1.0  # seconds that an exception may take to tell its text
 
 
 def route(
@@ -357,7 +355,15 @@ class _Routing:
         reply = checked_reply(self._event, result)
         if reply is not None and reply.verdict == WAKE and not self._wakes:
             raise TypeError("only a hook that is marked with @wakes can wake Claude")
-        return None if reply is None else _taken(plugin, reply, seen)
+        if reply is None:
+            return None
+        taken = _taken(plugin, reply, seen)
+        if taken.rewrites:
+            from hookrouter._routing.rewrites import misfits
+
+            for fault in misfits(self._tool or "", taken.rewrites):
+                self._context.warn(f"{plugin} {fault}")
+        return taken
 
     def _guard(self, plugin: str, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if not self._called[plugin].takes(hook, self._value, wakes=self._wakes):
@@ -504,7 +510,7 @@ class _Routing:
         error = attempt.error or RuntimeError("it is not known how")
         # Not isinstance, which asks the object.
         what = "timed out" if issubclass(type(error), PluginTimeout) else "failed"
-        entry = self._record(plugin, hook, attempt, what, error=_described(error))
+        entry = self._record(plugin, hook, attempt, what, error=describe_in_time(error))
         reply = self._answer_for(plugin, entry)
         self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=True))
 
@@ -589,12 +595,3 @@ def _taken(plugin: str, reply: Reply, seen: Mapping[str, Any]) -> _Taken:
     return _Taken(
         plugin, reply, tuple((field, Patch(seen.get(REWRITING[field]), reply.output[field])) for field in fields)
     )
-
-
-def _described(error: BaseException) -> str:
-    """Return an error's class and text, even if the text raises or takes for ever."""
-    try:
-        with time_limit(_DESCRIBING):
-            return describe_error(error)
-    except PluginTimeout:
-        return f"{describe_value(type(error))}: its text takes too long"

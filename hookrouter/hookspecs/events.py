@@ -227,7 +227,8 @@ class EventSpecs:
                 that is asked about.
             PreToolUseReply.defer: Leave the call undecided for the program that runs Claude Code; only with ``-p``
                 and one call in the turn.
-            PreToolUseReply.update_input: Replace the tool's whole input, and leave the decision to others.
+            PreToolUseReply.update_input: Replace the tool's whole input (``tool_input.changed(...)``), and leave
+                the decision to others.
             PreToolUseReply.context: Tell Claude ``text``, and decide nothing. More than 10,000 characters reach
                 Claude as a file's preview.
             PreToolUseReply.message, PreToolUseReply.halt, PreToolUseReply.terminal: Decide nothing; ``message``

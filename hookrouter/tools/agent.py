@@ -54,6 +54,23 @@ class AgentInput(ToolInput):
     repo. ``worktree``, ``remote``, or what newer clients add.
     """
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            description: str = ...,
+            prompt: str = ...,
+            subagent_type: str | None = ...,
+            model: str | None = ...,
+            effort: str | None = ...,
+            run_in_background: bool | None = ...,
+            name: str | None = ...,
+            team_name: str | None = ...,
+            mode: str | None = ...,
+            isolation: str | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class AgentContent(Record):
     """An item of ``content`` of ``AgentOutput``."""

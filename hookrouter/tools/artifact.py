@@ -114,6 +114,33 @@ class ArtifactInput(ToolInput):
     specific version to pin or roll back.
     """
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            action: str | None = ...,
+            file_path: str | None = ...,
+            favicon: str | None = ...,
+            icon: str | None = ...,
+            limit: float | None = ...,
+            page_token: str | None = ...,
+            scope: str | None = ...,
+            title: str | None = ...,
+            description: str | None = ...,
+            label: str | None = ...,
+            url: str | None = ...,
+            prompt: str | None = ...,
+            force: bool | None = ...,
+            pin: bool | None = ...,
+            out_dir: str | None = ...,
+            file_paths: tuple[str, ...] | None = ...,
+            asset_id: str | None = ...,
+            after: str | None = ...,
+            capabilities: Mapping[str, Any] | None = ...,
+            contract: str | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class ArtifactStored(Record):
     """The field ``stored`` of ``ArtifactOutput``."""

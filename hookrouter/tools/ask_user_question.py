@@ -62,6 +62,17 @@ class AskUserQuestionInput(ToolInput):
     metadata: Mapping[str, Any] | None = field("object", default=None)
     """Where the form comes from, under ``source``."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            questions: tuple[Question, ...] = ...,
+            answers: Mapping[str, Any] | None = ...,
+            annotations: Mapping[str, Annotation] | None = ...,
+            metadata: Mapping[str, Any] | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class AskUserQuestionOutput(ToolResponse):
     """What Claude Code recorded for a form."""

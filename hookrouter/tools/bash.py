@@ -32,6 +32,18 @@ class BashInput(CommandInput):
     dangerously_disable_sandbox: bool | None = field("boolean", "dangerouslyDisableSandbox", default=None)
     """Set this to true to dangerously override sandbox mode and run commands without sandboxing."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            command: str = ...,
+            timeout: float | None = ...,
+            description: str | None = ...,
+            run_in_background: bool | None = ...,
+            dangerously_disable_sandbox: bool | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class BashCommit(Record):
     """The field ``commit`` of ``BashGitOperation``."""

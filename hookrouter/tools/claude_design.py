@@ -25,6 +25,10 @@ class ClaudeDesignInput(ToolInput):
     arguments: Mapping[str, Any] | None = field("object")
     """Action input object (server-validated). Pass {} for operations that take no input."""
 
+    if TYPE_CHECKING:
+
+        def changed(self, *, operation: str = ..., arguments: Mapping[str, Any] = ...) -> dict[str, Any]: ...
+
 
 class ClaudeDesignOutput(ToolResponse):
     """What ``ClaudeDesign`` returned."""

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["CronCreateInput", "CronCreateOtherOneShot", "CronCreateOutput"]
 
 
@@ -26,6 +31,12 @@ class CronCreateInput(ToolInput):
     """True = persist to .claude/scheduled_tasks.json and survive restarts (the result says Session-only if the job
     could not be saved). false (default) = in-memory only, dies when this Claude session ends.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self, *, cron: str = ..., prompt: str = ..., recurring: bool | None = ..., durable: bool | None = ...
+        ) -> dict[str, Any]: ...
 
 
 class CronCreateOtherOneShot(Record):

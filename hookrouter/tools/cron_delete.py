@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["CronDeleteInput", "CronDeleteOutput"]
 
 
@@ -14,6 +19,10 @@ class CronDeleteInput(ToolInput):
 
     id: str | None = field("string")
     """Job ID returned by CronCreate."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, id: str = ...) -> dict[str, Any]: ...
 
 
 class CronDeleteOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import FileInput, Record, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["EditGitDiff", "EditHunk", "EditInput", "EditOutput"]
 
 
@@ -20,6 +25,12 @@ class EditInput(FileInput):
     """The text to replace it with (must be different from old_string)."""
     replace_all: bool | None = field("boolean", default=None)
     """Replace all occurrences of old_string (default false)."""
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self, *, file_path: str = ..., old_string: str = ..., new_string: str = ..., replace_all: bool | None = ...
+        ) -> dict[str, Any]: ...
 
 
 class EditHunk(Record):

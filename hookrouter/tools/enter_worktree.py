@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["EnterWorktreeInput", "EnterWorktreeOutput"]
 
 
@@ -18,6 +23,10 @@ class EnterWorktreeInput(ToolInput):
     """
     path: str | None = field("string", default=None)
     """Path to an existing worktree to switch into instead of creating a new one."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, name: str | None = ..., path: str | None = ...) -> dict[str, Any]: ...
 
 
 class EnterWorktreeOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ExitPlanModeAllowedPrompt", "ExitPlanModeInput", "ExitPlanModeOutput"]
 
 
@@ -29,6 +34,16 @@ class ExitPlanModeInput(ToolInput):
     """The plan, in Markdown (observed in PreToolUse and PermissionRequest; not in PostToolUse)."""
     plan_file_path: str | None = field("string", "planFilePath", default=None)
     """The file that holds the plan (observed as plan)."""
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            allowed_prompts: tuple[ExitPlanModeAllowedPrompt, ...] | None = ...,
+            plan: str | None = ...,
+            plan_file_path: str | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class ExitPlanModeOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ExitWorktreeInput", "ExitWorktreeOutput"]
 
 
@@ -20,6 +25,10 @@ class ExitWorktreeInput(ToolInput):
     """Required true when action is 'remove' and the worktree has uncommitted files or unmerged commits. The tool
     will refuse and list them otherwise.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, action: str = ..., discard_changes: bool | None = ...) -> dict[str, Any]: ...
 
 
 class ExitWorktreeOutput(ToolResponse):

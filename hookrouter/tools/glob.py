@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import FileInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["GlobInput", "GlobOutput"]
 
 
@@ -18,6 +23,10 @@ class GlobInput(FileInput):
     """The directory to search in. If not specified, the current working directory will be used. IMPORTANT: Omit this
     field to use the default directory.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, pattern: str = ..., path: str | None = ...) -> dict[str, Any]: ...
 
 
 class GlobOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import FileInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["GrepInput", "GrepOutput"]
 
 
@@ -57,6 +62,28 @@ class GrepInput(FileInput):
     """Enable multiline mode where . matches newlines and patterns can span lines (rg -U --multiline-dotall).
     Default: false.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            pattern: str = ...,
+            path: str | None = ...,
+            glob: str | None = ...,
+            output_mode: str | None = ...,
+            lines_before: float | None = ...,
+            lines_after: float | None = ...,
+            lines_around: float | None = ...,
+            context: float | None = ...,
+            line_numbers: bool | None = ...,
+            ignore_case: bool | None = ...,
+            only_matching: bool | None = ...,
+            type: str | None = ...,
+            head_limit: float | None = ...,
+            offset: float | None = ...,
+            multiline: bool | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class GrepOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ListAgentsInput", "ListAgentsOutput"]
 
 
@@ -18,6 +23,12 @@ class ListAgentsInput(ToolInput):
     """Not available in this build; leave unset."""
     cursor: str | None = field("string", default=None)
     """The cursor the last line of a long listing gave, for its next page. Omit to list from the start."""
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self, *, channel: str | None = ..., q: str | None = ..., cursor: str | None = ...
+        ) -> dict[str, Any]: ...
 
 
 class ListAgentsOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ListMcpResourcesToolInput", "ListMcpResourcesToolOutput", "ListMcpResourcesToolResource"]
 
 
@@ -14,6 +19,10 @@ class ListMcpResourcesToolInput(ToolInput):
 
     server: str | None = field("string", default=None)
     """Optional server name to filter resources by."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, server: str | None = ...) -> dict[str, Any]: ...
 
 
 class ListMcpResourcesToolResource(Record):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import CommandInput, Record, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["MonitorInput", "MonitorOutput", "MonitorWs"]
 
 
@@ -31,6 +36,17 @@ class MonitorInput(CommandInput):
     """WebSocket to open. Each text frame is an event; binary frames are reported as a placeholder line. Socket close
     ends the watch. Cannot be combined with command.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            description: str = ...,
+            timeout_ms: float = ...,
+            command: str | None = ...,
+            ws: MonitorWs | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class MonitorOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import FileInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["NotebookEditInput", "NotebookEditOutput"]
 
 
@@ -28,6 +33,18 @@ class NotebookEditInput(FileInput):
     """The type of edit to make (replace, insert, delete). Defaults to replace. ``replace``, ``insert``, ``delete``,
     or what newer clients add.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            notebook_path: str = ...,
+            cell_id: str | None = ...,
+            new_source: str = ...,
+            cell_type: str | None = ...,
+            edit_mode: str | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class NotebookEditOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["OfferChromeSetupInput", "OfferChromeSetupOutput"]
 
 
@@ -14,6 +19,10 @@ class OfferChromeSetupInput(ToolInput):
 
     reason: str | None = field("string", default=None)
     """A short phrase naming what the task needs the user's own browser for."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, reason: str | None = ...) -> dict[str, Any]: ...
 
 
 class OfferChromeSetupOutput(ToolResponse):

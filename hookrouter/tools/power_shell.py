@@ -40,6 +40,18 @@ class PowerShellInput(ToolInput):
     dangerously_disable_sandbox: bool | None = field("boolean", "dangerouslyDisableSandbox", default=None)
     """Set this to true to dangerously override sandbox mode and run commands without sandboxing."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            command: str = ...,
+            timeout: float | None = ...,
+            description: str | None = ...,
+            run_in_background: bool | None = ...,
+            dangerously_disable_sandbox: bool | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class PowerShellCommit(Record):
     """The field ``commit`` of ``PowerShellGitOperation``."""

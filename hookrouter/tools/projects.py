@@ -52,6 +52,20 @@ class ProjectsInput(ToolInput):
     n: float | None = field("number", default=None)
     """project_search: number of hits (default 5)."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            method: str = ...,
+            path: str | None = ...,
+            content: str | None = ...,
+            local_path: str | None = ...,
+            present_to_user: bool | None = ...,
+            query: str | None = ...,
+            n: float | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class ProjectsDoc(Record):
     """An item of ``docs`` of ``ProjectsOutput``."""

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ProposeSkillsEdit", "ProposeSkillsInput", "ProposeSkillsOutput", "ProposeSkillsProposal"]
 
 
@@ -47,6 +52,10 @@ class ProposeSkillsInput(ToolInput):
     TOOL = "propose_skills"
 
     proposals: tuple[ProposeSkillsProposal, ...] | None = field("array<record>", record=ProposeSkillsProposal)
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, proposals: tuple[ProposeSkillsProposal, ...] = ...) -> dict[str, Any]: ...
 
 
 class ProposeSkillsOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["PushNotificationInput", "PushNotificationOutput"]
 
 
@@ -16,6 +21,10 @@ class PushNotificationInput(ToolInput):
     """The notification body. Keep it under 200 characters; mobile OSes truncate."""
     status: str | None = field("string", default=None)
     """``proactive``, or what newer clients add."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, message: str = ..., status: str | None = ...) -> dict[str, Any]: ...
 
 
 class PushNotificationOutput(ToolResponse):

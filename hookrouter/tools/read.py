@@ -32,6 +32,18 @@ class ReadInput(FileInput):
     fits in your context.
     """
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            file_path: str = ...,
+            offset: float | None = ...,
+            limit: float | None = ...,
+            pages: str | None = ...,
+            allow_large: bool | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class ReadDimensions(Record):
     """The field ``dimensions`` of ``ReadFile``."""

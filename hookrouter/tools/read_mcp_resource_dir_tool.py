@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ReadMcpResourceDirToolInput", "ReadMcpResourceDirToolOutput", "ReadMcpResourceDirToolResource"]
 
 
@@ -16,6 +21,10 @@ class ReadMcpResourceDirToolInput(ToolInput):
     """The MCP server name."""
     uri: str | None = field("string")
     """The directory resource URI to list."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, server: str = ..., uri: str = ...) -> dict[str, Any]: ...
 
 
 class ReadMcpResourceDirToolResource(Record):

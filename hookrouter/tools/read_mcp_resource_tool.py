@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ReadMcpResourceToolContent", "ReadMcpResourceToolInput", "ReadMcpResourceToolOutput"]
 
 
@@ -16,6 +21,10 @@ class ReadMcpResourceToolInput(ToolInput):
     """The MCP server name."""
     uri: str | None = field("string")
     """The resource URI to read."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, server: str = ..., uri: str = ...) -> dict[str, Any]: ...
 
 
 class ReadMcpResourceToolContent(Record):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["RefreshMcpToolsInput", "RefreshMcpToolsOutput", "RefreshMcpToolsServer"]
 
 
@@ -14,6 +19,10 @@ class RefreshMcpToolsInput(ToolInput):
 
     server: str | None = field("string", default=None)
     """Optional server name: refresh only this server. Omit to refresh all connected servers."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, server: str | None = ...) -> dict[str, Any]: ...
 
 
 class RefreshMcpToolsServer(Record):

@@ -33,6 +33,18 @@ class RemoteTriggerInput(ToolInput):
     body: Mapping[str, Any] | None = field("object", default=None)
     """Required for create and update; optional for run."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            action: str = ...,
+            trigger_id: str | None = ...,
+            session_id: str | None = ...,
+            cursor: str | None = ...,
+            body: Mapping[str, Any] | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class RemoteTriggerOutput(ToolResponse):
     """What ``RemoteTrigger`` returned."""

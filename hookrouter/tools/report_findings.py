@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ReportFindingsFinding", "ReportFindingsInput", "ReportFindingsOutput"]
 
 
@@ -48,6 +53,12 @@ class ReportFindingsInput(ToolInput):
     """Effort level the review ran at. ``low``, ``medium``, ``high``, ``xhigh``, ``max``, or what newer clients add."""
     findings: tuple[ReportFindingsFinding, ...] | None = field("array<record>", record=ReportFindingsFinding)
     """Verified findings, most-severe first; empty if none survived."""
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self, *, level: str | None = ..., findings: tuple[ReportFindingsFinding, ...] = ...
+        ) -> dict[str, Any]: ...
 
 
 class ReportFindingsOutput(ToolResponse):

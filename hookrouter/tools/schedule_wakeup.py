@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ScheduleWakeupInput", "ScheduleWakeupOutput"]
 
 
@@ -30,6 +35,18 @@ class ScheduleWakeupInput(ToolInput):
     """True = nothing changed (you checked and there is nothing to report). false = something happened worth keeping
     (edited a file, posted a message, advanced state, surfaced a finding).
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            delay_seconds: float | None = ...,
+            reason: str | None = ...,
+            prompt: str | None = ...,
+            stop: bool | None = ...,
+            noop: bool | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class ScheduleWakeupOutput(ToolResponse):

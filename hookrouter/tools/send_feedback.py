@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["SendFeedbackInput", "SendFeedbackOutput"]
 
 
@@ -39,6 +44,19 @@ class SendFeedbackInput(ToolInput):
     fits no listed value. Omit only if genuinely unclear. ``code_edit``, ``debug``, ``explain``, ``plan``, ``shell``,
     ``search``, ``review``, ``other``, or what newer clients add.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            type: str = ...,
+            title: str = ...,
+            details: str = ...,
+            area: str | None = ...,
+            failure_mode: str | None = ...,
+            task_category: str | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class SendFeedbackOutput(ToolResponse):

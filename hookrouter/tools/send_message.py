@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["SendMessageInput", "SendMessageOutput"]
 
 
@@ -26,6 +31,12 @@ class SendMessageInput(ToolInput):
     """Ask a session ON THIS MACHINE to send you ONE notice when it next goes idle (finishes its turn with nothing
     queued) or exits — opt-in, one-shot, no polling.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self, *, to: str = ..., summary: str | None = ..., message: str = ..., notify_when_idle: bool | None = ...
+        ) -> dict[str, Any]: ...
 
 
 class SendMessageOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["SetGoalInput", "SetGoalOutput"]
 
 
@@ -18,6 +23,10 @@ class SetGoalInput(ToolInput):
     """
     ask_user: bool | None = field("boolean", default=None)
     """Whether to ask the user for approval before the goal is set. Defaults to true — an approval dialog is shown."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, condition: str = ..., ask_user: bool | None = ...) -> dict[str, Any]: ...
 
 
 class SetGoalOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["SkillInput", "SkillOutput"]
 
 
@@ -16,6 +21,10 @@ class SkillInput(ToolInput):
     """The name of a skill from the available-skills list. Do not guess names."""
     args: str | None = field("string", default=None)
     """Optional arguments for the skill."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, skill: str = ..., args: str | None = ...) -> dict[str, Any]: ...
 
 
 class SkillOutput(ToolResponse):

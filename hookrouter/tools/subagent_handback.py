@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["SubagentHandbackInput", "SubagentHandbackOutput"]
 
 
@@ -13,6 +18,10 @@ class SubagentHandbackInput(ToolInput):
     TOOL = "SubagentHandback"
 
     message: str | None = field("string")
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, message: str = ...) -> dict[str, Any]: ...
 
 
 class SubagentHandbackOutput(ToolResponse):

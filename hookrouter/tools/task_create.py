@@ -27,6 +27,17 @@ class TaskCreateInput(ToolInput):
     metadata: Mapping[str, Any] | None = field("object", default=None)
     """Arbitrary metadata to attach to the task."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            subject: str = ...,
+            description: str = ...,
+            active_form: str | None = ...,
+            metadata: Mapping[str, Any] | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class TaskCreateTask(Record):
     """The field ``task`` of ``TaskCreateOutput``."""

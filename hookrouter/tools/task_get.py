@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["TaskGetInput", "TaskGetOutput", "TaskGetTask"]
 
 
@@ -14,6 +19,10 @@ class TaskGetInput(ToolInput):
 
     task_id: str | None = field("string", "taskId")
     """The ID of the task to retrieve."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, task_id: str = ...) -> dict[str, Any]: ...
 
 
 class TaskGetTask(Record):

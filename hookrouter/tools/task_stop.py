@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["TaskStopInput", "TaskStopOutput"]
 
 
@@ -18,6 +23,10 @@ class TaskStopInput(ToolInput):
     """
     shell_id: str | None = field("string", default=None)
     """Deprecated: use task_id instead."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, task_id: str | None = ..., shell_id: str | None = ...) -> dict[str, Any]: ...
 
 
 class TaskStopOutput(ToolResponse):

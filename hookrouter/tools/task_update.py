@@ -37,6 +37,22 @@ class TaskUpdateInput(ToolInput):
     metadata: Mapping[str, Any] | None = field("object", default=None)
     """Metadata keys to merge into the task. Set a key to null to delete it."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            task_id: str = ...,
+            subject: str | None = ...,
+            description: str | None = ...,
+            active_form: str | None = ...,
+            status: str | None = ...,
+            add_blocks: tuple[str, ...] | None = ...,
+            add_blocked_by: tuple[str, ...] | None = ...,
+            owner: str | None = ...,
+            metadata: Mapping[str, Any] | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class TaskUpdateStatusChange(Record):
     """The field ``status_change`` of ``TaskUpdateOutput``."""

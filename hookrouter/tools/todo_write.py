@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["TodoWriteInput", "TodoWriteOutput", "TodoWriteTodo"]
 
 
@@ -23,6 +28,10 @@ class TodoWriteInput(ToolInput):
 
     todos: tuple[TodoWriteTodo, ...] | None = field("array<record>", record=TodoWriteTodo)
     """The updated todo list."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, todos: tuple[TodoWriteTodo, ...] = ...) -> dict[str, Any]: ...
 
 
 class TodoWriteOutput(ToolResponse):

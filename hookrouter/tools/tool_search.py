@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ToolSearchInput", "ToolSearchOutput"]
 
 
@@ -16,6 +21,10 @@ class ToolSearchInput(ToolInput):
     """Query to find deferred tools. Use 'select:<tool_name>' for direct selection, or keywords to search."""
     max_results: float | None = field("number")
     """Maximum number of results to return (default: 5)."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, query: str = ..., max_results: float = ...) -> dict[str, Any]: ...
 
 
 class ToolSearchOutput(ToolResponse):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["WebFetchArtifactRead", "WebFetchInput", "WebFetchOutput"]
 
 
@@ -20,6 +25,10 @@ class WebFetchInput(ToolInput):
     """Character position in the page text to start reading from. Use it to read on through a page too long for one
     call, with the value the previous result gave.
     """
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, url: str = ..., prompt: str = ..., offset: float | None = ...) -> dict[str, Any]: ...
 
 
 class WebFetchArtifactRead(Record):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import Record, ToolInput, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["WebSearchContent", "WebSearchInput", "WebSearchOutput", "WebSearchResult"]
 
 
@@ -18,6 +23,16 @@ class WebSearchInput(ToolInput):
     """Only include search results from these domains."""
     blocked_domains: tuple[str, ...] | None = field("array<string>", default=None)
     """Never include search results from these domains."""
+
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            query: str = ...,
+            allowed_domains: tuple[str, ...] | None = ...,
+            blocked_domains: tuple[str, ...] | None = ...,
+        ) -> dict[str, Any]: ...
 
 
 class WebSearchContent(Record):

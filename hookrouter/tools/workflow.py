@@ -35,6 +35,20 @@ class WorkflowInput(ToolInput):
     resume_from_run_id: str | None = field("string", "resumeFromRunId", default=None)
     """Run ID of a prior Workflow invocation to resume from."""
 
+    if TYPE_CHECKING:
+
+        def changed(
+            self,
+            *,
+            script: str | None = ...,
+            name: str | None = ...,
+            description: str | None = ...,
+            title: str | None = ...,
+            args: Mapping[str, Any] | None = ...,
+            script_path: str | None = ...,
+            resume_from_run_id: str | None = ...,
+        ) -> dict[str, Any]: ...
+
 
 class WorkflowOutput(ToolResponse):
     """What ``Workflow`` returned."""

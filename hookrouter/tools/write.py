@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from hookrouter.records import FileInput, Record, ToolResponse, field
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["WriteGitDiff", "WriteHunk", "WriteInput", "WriteOutput"]
 
 
@@ -16,6 +21,10 @@ class WriteInput(FileInput):
     """The absolute path to the file to write (must be absolute, not relative)."""
     content: str | None = field("string")
     """The content to write to the file."""
+
+    if TYPE_CHECKING:
+
+        def changed(self, *, file_path: str = ..., content: str = ...) -> dict[str, Any]: ...
 
 
 class WriteHunk(Record):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from hookrouter.util.text import describe_error, describe_value
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -16,13 +18,16 @@ else:
     except ImportError:
         import signal
 
-__all__ = ["PluginTimeout", "signal", "time_limit"]
+__all__ = ["PluginTimeout", "describe_in_time", "signal", "time_limit"]
 
 _AGAIN = 0.5
 """Seconds after which a plugin that survived the first interruption is interrupted again."""
 
 _AT_ONCE = 0.001
 """The shortest time that the timer takes; zero would switch it off."""
+
+_DESCRIBING = 1.0
+"""Seconds that an exception may take to tell its text."""
 
 
 class PluginTimeout(BaseException):
@@ -74,3 +79,12 @@ class time_limit:  # noqa: N801 - used as a function; contextlib takes longer to
     def _expired(self, _signal: int, _frame: FrameType | None) -> None:
         if self._running:
             raise PluginTimeout(*self._late.args)
+
+
+def describe_in_time(error: BaseException) -> str:
+    """Return an error's class and text, even if the text raises or takes for ever."""
+    try:
+        with time_limit(_DESCRIBING):
+            return describe_error(error)
+    except PluginTimeout:
+        return f"{describe_value(type(error))}: its text takes too long"

@@ -267,7 +267,7 @@ TOOL_EXAMPLES = {
     ("PreToolUse", "WebFetch"): [
         'url = tool_input.url or ""',
         'if url.startswith("http:"):',
-        '    return PreToolUseReply.update_input({**tool_input.raw, "url": f"https:{url[5:]}"})',
+        '    return PreToolUseReply.update_input(tool_input.changed(url=f"https:{url[5:]}"))',
         "return None",
     ],
     ("PostToolUse", "Bash"): [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scripts.generate.python_text import (
+    WIDTH,
     Field,
     all_list,
     docstring,
@@ -32,7 +33,7 @@ def write_tool(tool: Tool) -> str:
             ("Mapping[", "    from collections.abc import Mapping\n"),
             ("Any", "    from typing import Any\n"),
         )
-        if word in "".join(field.annotation for fields in tool.records.values() for field in fields)
+        if word in classes
     ]
     return "".join(
         [
@@ -60,8 +61,25 @@ def tool_class(tool: Tool, record: str, fields: list[Field]) -> str:
     """Return one class of a tool's module."""
     base = {tool.input: _input_base(tool), tool.output: "ToolResponse"}.get(record, "Record")
     body = "" if base == "Record" else f'    TOOL = "{tool.name}"\n'
-    parts = "\n".join(filter(None, [body, tool_class_body(fields)]))
+    changed = _changed(fields) if record == tool.input and fields else ""
+    parts = "\n".join(filter(None, [body, tool_class_body(fields), changed]))
     return record_class(record, base, record_doc(tool, record), parts)
+
+
+def _changed(fields: list[Field]) -> str:
+    """Return the signature of ``changed`` for the fields of an input, which type checkers alone see."""
+    # A required field may read as None, and cannot be made so.
+    types = {field.attribute: field.annotation for field in fields}
+    types |= {field.attribute: field.annotation.removesuffix(" | None") for field in fields if field.required}
+    given = ["self", "*", *(f"{name}: {kind} = ..." for name, kind in types.items())]
+    begin, end, pad = "        def changed(", ") -> dict[str, Any]: ...\n", " " * 12
+    signature = f"{begin}{', '.join(given)}{end}"
+    if len(signature) > WIDTH + 1:
+        inside = f"{pad}{', '.join(given)}\n"
+        if len(inside) > WIDTH + 1:
+            inside = "".join(f"{pad}{part},\n" for part in given)
+        signature = f"{begin}\n{inside}        {end}"
+    return f"    if TYPE_CHECKING:\n\n{signature}"
 
 
 def record_doc(tool: Tool, record: str) -> str:

@@ -49,6 +49,15 @@ class WrongReply(EventSpecs):
         return PreToolUseReply.deny("no")  # error: return-value, reportReturnType
 
 
+class WrongChange(PreToolUseSpecs):
+    @hookimpl
+    @override
+    def pre_tool_use_bash(self, event: PreToolUse, tool_input: BashInput, context: Context) -> PreToolUseReply | None:
+        tool_input.changed(cmd="ls")  # error: call-arg, reportCallIssue
+        tool_input.changed(command=5)  # error: arg-type, reportArgumentType
+        return PreToolUseReply.update_input(tool_input.changed(command=None))  # error: arg-type, reportArgumentType
+
+
 class MisspeltHook(PreToolUseSpecs):
     @hookimpl
     @override

@@ -74,7 +74,7 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
         assert_type(tool_input.command, str | None)
         assert_type(tool_input.timeout, float | None)
         assert_type(tool_input.raw, Mapping[str, Any])
-        return PreToolUseReply.update_input({**tool_input.raw, "command": f"nice {tool_input.command}"})
+        return PreToolUseReply.update_input(tool_input.changed(command=f"nice {tool_input.command}", timeout=None))
 
     @hookimpl(tryfirst=True)
     @override
@@ -84,7 +84,8 @@ class Plugin(EventSpecs, PreToolUseSpecs, PostToolUseSpecs, AnswerSpecs, Command
         if bash is not None and (bash.command is None or "push --force" in bash.command):
             return PreToolUseReply.deny("no")
         match typed_input(event):
-            case EditInput(file_path=path) | WriteInput(file_path=path):
+            case EditInput(file_path=path) | WriteInput(file_path=path) as known:
+                assert_type(known.changed(file_path="/x"), dict[str, Any])
                 assert_type(path, str | None)
             case _:
                 pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -318,6 +319,55 @@ BASH = {
     "interrupted": False,
     "gitOperation": {"commit": {"sha": "1", "kind": "amended"}},
 }
+
+
+def test_a_changed_input_keeps_what_is_not_named() -> None:
+    raw = {"command": "ls", "timeout": 5, "dangerouslyDisableSandbox": True, "of_a_newer_client": [1]}
+    given = tools.BashInput.from_json(raw)
+
+    assert given.changed() == raw
+    assert given.changed(command="nice ls") == {**raw, "command": "nice ls"}
+    assert given.changed(dangerously_disable_sandbox=False) == {**raw, "dangerouslyDisableSandbox": False}
+    without = {key: value for key, value in raw.items() if key != "timeout"}
+    assert given.changed(timeout=None) == without
+    assert tools.BashInput.from_json(without).changed(timeout=None) == without
+    assert raw["command"] == "ls"
+
+
+def test_records_in_a_changed_input_become_json() -> None:
+    questions = form().questions
+    assert form().changed(questions=questions) == ASK["tool_input"]
+    changed = form().changed(questions=(replace(questions[0], question="Why?"),))
+    assert changed["questions"][0]["question"] == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cmd": "ls"}, "BashInput has no field 'cmd'; it has command, timeout, description, "),
+        ({"raw": {}}, "BashInput has no field 'raw'"),
+        ({"dangerouslyDisableSandbox": True}, "has no field 'dangerouslyDisableSandbox'"),
+        ({"command": 5}, "BashInput.command: found number, allowed string"),
+        ({"command": None}, "BashInput.command: found null, allowed string"),
+        ({"timeout": "5"}, "BashInput.timeout: found string, allowed number"),
+        ({"command": object()}, "BashInput.command: found "),
+    ],
+)
+def test_a_change_that_does_not_fit_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        tools.BashInput.from_json({"command": "ls"}).changed(**change)
+
+
+@pytest.mark.parametrize("raw", [None, [], "ls", 5])
+def test_an_input_that_is_no_object_cannot_be_changed(raw: object) -> None:
+    with pytest.raises(TypeError, match="BashInput was made of "):
+        tools.BashInput.from_json(raw).changed(command="ls")
+
+
+@given(OBJECTS, st.dictionaries(st.text(max_size=4), JSON_VALUES, max_size=3))
+def test_a_change_of_any_input_touches_one_key(known: dict[str, Any], more: dict[str, Any]) -> None:
+    raw = {**known, **more}
+    assert tools.EditInput.from_json(raw).changed(old_string="x") == {**raw, "old_string": "x"}
 
 
 def test_a_tools_response_reads_like_its_class() -> None:

@@ -636,6 +636,20 @@ def test_a_plugin_that_keeps_claude_waiting_is_found(machine: Path) -> None:
     assert "ask-user-question is slow in pre_tool_use_bash: median 150 ms" in finding.message
     assert "hookrouter stats --plugin ask-user-question" in finding.fix
     assert "raise its timeout" not in finding.fix
+    assert "the engine of [storage]" in finding.fix
+    assert "disable" not in finding.fix
+
+
+def test_a_plugin_that_gives_tools_inputs_they_cannot_use_is_found_once(machine: Path) -> None:
+    call = {"plugin": "guard", "hook": "pre_tool_use_bash", "ms": 1, "outcome": "replied"}
+    warnings = ["guard gives a tool an input that does not fit: cmd: unknown, Bash takes command", "another", 5]
+    for _ in range(3):
+        record = {"at": iso(), "event": "PreToolUse", "ms": 1, "pid": 1, "plugins": [call], "warnings": warnings}
+        Application.from_environ().journal.write(record, "s-1")
+    (finding, slow) = findings("slow plugins")
+    assert (finding.level, slow.level) == (WARNING, OK)
+    assert finding.message.startswith("plugin guard gives a tool an input that does not fit: cmd: unknown")
+    assert "tool_input.changed(...)" in finding.fix
 
 
 def test_a_plugin_that_comes_close_to_its_timeout_is_found(machine: Path) -> None:

@@ -39,7 +39,7 @@ BUDGET = {
     "hookrouter/shell": 3400,
     "hookrouter/storage": 1679,
     "hookrouter/testing": 2966,
-    "hookrouter/tools": 1492,
+    "hookrouter/tools": 1940,
     "hookrouter/util": 1585,
     "plugins/hookrouter_approvals": 2539,
     "plugins/hookrouter_ask_user_question": 210,

@@ -96,6 +96,47 @@ def test_a_rewritten_input_is_reported(guarded: Hooks) -> None:
     assert result.decision is None
 
 
+@pytest.mark.parametrize(
+    ("event", "reply"),
+    [
+        ("PreToolUse", PreToolUseReply.update_input({"cmd": 5})),
+        ("PreToolUse", PreToolUseReply.allow(updated_input={"cmd": 5})),
+        ("PreToolUse", PreToolUseReply.ask(updated_input={"cmd": 5})),
+        ("PermissionRequest", PermissionRequestReply.allow(updated_input={"cmd": 5})),
+    ],
+)
+def test_an_input_that_the_tool_cannot_use_fails_the_test(
+    hooks: Hooks, hook_recorder: HookRecorder, event: str, reply: Any
+) -> None:
+    hook_recorder.replies["pre_tool_use" if event == "PreToolUse" else "permission_request"] = reply
+
+    with pytest.raises(PluginFailed) as failed:
+        hooks.fire(event, tool="Bash", tool_input={"command": "ls", "new": 1})
+
+    said = str(failed.value)
+    assert "recorder gives a tool an input that does not fit: cmd: unknown, Bash takes command, timeout, desc" in said
+    assert "recorder gives a tool an input that does not fit: command: missing, allowed string" in said
+    assert hooks.fire(event, tool="Bash", check=False).updated_input == {"cmd": 5}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "updated"),
+    [
+        ("Bash", {"command": "ls", "new": 1}, {"command": "nice ls", "new": 2}),
+        ("Bash", {"command": 5}, {"command": 5, "timeout": 6}),
+        ("mcp__files__move", {"from": "x"}, {"to": "y"}),
+        ("NewerTool", {"from": "x"}, {"to": "y"}),
+    ],
+)
+def test_what_claude_gave_itself_and_tools_that_are_not_known_are_no_fault(
+    hooks: Hooks, hook_recorder: HookRecorder, tool: str, given: dict[str, Any], updated: dict[str, Any]
+) -> None:
+    hook_recorder.replies["pre_tool_use"] = PreToolUseReply.update_input(updated)
+    payload = {**sample("PreToolUse", "Bash"), "tool_name": tool, "tool_input": given}
+
+    assert hooks.fire(payload).updated_input == updated
+
+
 def test_the_replies_of_every_kind_of_event_are_read(hooks: Hooks, hook_recorder: HookRecorder) -> None:
     hook_recorder.replies.update(
         permission_request=PermissionRequestReply.deny("not now"),
