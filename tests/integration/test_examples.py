@@ -1,4 +1,4 @@
-"""The example packages, installed as a user would install them and run by the real program."""
+"""The examples, installed or added as a user would and run by the real program: packages, and single files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from hookrouter._sandbox.waiting import wait_until
 from hookrouter.samples import sample
 from hookrouter.util.program import script_argv
 from support.code_lines import code_lines
@@ -19,15 +18,23 @@ from support.fronts import THROUGH_FRONTS
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 HOOKS = {
-    "audit-log": ["plugin_settings", "raw_event"],
     "bash-guard": ["plugin_settings", "pre_tool_use_bash"],
-    "formatter": ["plugin_settings", "post_tool_use_edit", "post_tool_use_write"],
     "git-state": ["plugin_settings", "web_pages"],
     "gnu-screen": ["terminal_backend"],
-    "mcp-guard": ["plugin_settings", "pre_tool_use_mcp"],
-    "notify": ["notification", "plugin_settings", "stop"],
     "redis": ["storage_engine"],
     "project-context": ["plugin_settings", "session_start", "user_prompt_submit"],
+}
+FILES = {
+    "audit": ["raw_event"],
+    "branch_in_prompt": ["user_prompt_submit"],
+    "cost_limit": ["post_tool_batch", "user_prompt_submit"],
+    "format_edits": ["post_tool_use_edit", "post_tool_use_write"],
+    "mcp_guard": ["plugin_settings", "pre_tool_use_mcp"],
+    "no_force_push": ["pre_tool_use_bash"],
+    "no_secrets": ["pre_tool_use_bash", "pre_tool_use_edit", "pre_tool_use_notebook_edit", "pre_tool_use_write"],
+    "notify_idle": ["notification"],
+    "protect_paths": ["pre_tool_use", "pre_tool_use_bash"],
+    "tests_before_stop": ["stop"],
 }
 SMALL = sorted(set(HOOKS) - {"gnu-screen", "redis"})
 
@@ -97,9 +104,25 @@ def test_a_broken_rule_refuses_where_the_guard_fails_closed(
     assert decision(site, tmp_path, "ls") == expected
 
 
+def add(site: Path, home: Path, *names: str) -> None:
+    """Add single files, as the README of examples/hooks does."""
+    for name in names:
+        run(site, home, "plugins", "add", str(EXAMPLES / "hooks" / f"{name}.py"))
+
+
+def test_every_single_file_is_added_and_active_with_its_hooks(site: Path, tmp_path: Path) -> None:
+    assert sorted(FILES) == sorted(file.stem for file in (EXAMPLES / "hooks").glob("*.py"))
+    add(site, tmp_path, *FILES)
+    listing = {entry["name"]: entry for entry in json.loads(run(site, tmp_path, "plugins", "list", "--json"))}
+    assert {name: (listing[name]["status"], sorted(listing[name]["hooks"])) for name in FILES} == {
+        name: ("active", hooks) for name, hooks in FILES.items()
+    }
+
+
 @THROUGH_FRONTS
 def test_the_mcp_guard_refuses_by_globs(site: Path, tmp_path: Path) -> None:
-    configure(tmp_path, "[plugins.mcp-guard.settings]\ndeny = ['*/delete_*']\n")
+    add(site, tmp_path, "mcp_guard")
+    configure(tmp_path, "[plugins.mcp_guard.settings]\nallow = ['*/get_*']\ndeny = ['*/delete_*']\n")
     told = reply(site, tmp_path, "pre-tool-use", sample("PreToolUse", "mcp__github__delete_issue"))
     assert told["permissionDecision"] == "deny"
     assert "github/delete_issue" in told["permissionDecisionReason"]
@@ -107,36 +130,12 @@ def test_the_mcp_guard_refuses_by_globs(site: Path, tmp_path: Path) -> None:
 
 
 @THROUGH_FRONTS
-def test_the_formatter_formats_what_was_written(site: Path, tmp_path: Path) -> None:
-    program = json.dumps([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write('formatted')", "{file}"])
-    home, file = tmp_path / "home", tmp_path / "a.txt"
-    configure(home, f"[plugins.formatter.settings]\nformatters = {{ '.txt' = {program} }}\n")
-    file.write_text("written")
-    payload = sample("PostToolUse", "Write")
-    payload["tool_input"] = {"file_path": str(file), "content": "written"}
-    told = reply(site, home, "post-tool-use", {**payload, "cwd": str(tmp_path)})
-    assert file.read_text() == "formatted"
-    assert "read it again" in told["additionalContext"]
-
-
-@THROUGH_FRONTS
-def test_the_notifier_is_started(site: Path, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    program = json.dumps([sys.executable, "-c", "import os, sys; os.mkdir(sys.argv[1])", str(told), "{text}"])
-    home = tmp_path / "home"
-    configure(home, f"[plugins.notify.settings]\ncommand = {program}\n")
-    run(site, home, "run", "stop", payload={**sample("Stop"), "stop_hook_active": False})
-    wait_until(told.is_dir, 10, "the notifier's folder")
-
-
-@THROUGH_FRONTS
 def test_the_audit_log_keeps_the_payload(site: Path, tmp_path: Path) -> None:
-    log = tmp_path / "audit" / "log.jsonl"
-    home = tmp_path / "home"
-    configure(home, f"[plugins.audit-log.settings]\nfile = '{log}'\n")
+    add(site, tmp_path, "audit")
+    log = tmp_path / "logs" / "audit.jsonl"
     payload = sample("PreCompact")
-    run(site, home, "run", "pre-compact", payload=payload)
-    run(site, home, "run", "event-of-tomorrow", payload={**payload, "hook_event_name": "EventOfTomorrow"})
+    run(site, tmp_path, "run", "pre-compact", payload=payload)
+    run(site, tmp_path, "run", "event-of-tomorrow", payload={**payload, "hook_event_name": "EventOfTomorrow"})
     first, second = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert first.items() >= payload.items()
     assert second["hook_event_name"] == "EventOfTomorrow"
@@ -164,12 +163,12 @@ def test_the_screen_backend_is_chosen_in_the_config(site: Path, tmp_path: Path) 
     assert plugin["status"] == "active"
 
 
-@pytest.mark.parametrize("name", HOOKS)
-def test_its_own_tests_pass(site: Path, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", [*(f"hookrouter-{name}" for name in HOOKS), "hooks"])
+def test_its_own_tests_pass(site: Path, folder: str, tmp_path: Path) -> None:
     options = ["-q", "-rs", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options],
-        cwd=EXAMPLES / f"hookrouter-{name}",
+        cwd=EXAMPLES / folder,
         env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         check=False,
@@ -184,10 +183,22 @@ def test_all_are_typed(tmp_path: Path) -> None:
     folders = [EXAMPLES / f"hookrouter-{name}" / part for name in HOOKS for part in ("src", "tests")]
     options = ["--strict", "--enable-error-code", "explicit-override", "--cache-dir", tmp_path]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, *folders], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mypy", *options, *folders, EXAMPLES / "hooks"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert [name for name in HOOKS if not list((EXAMPLES / f"hookrouter-{name}").glob("src/*/py.typed"))] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_single_file_has_60_lines_of_code_at_most_and_a_test(name: str) -> None:
+    text = (EXAMPLES / "hooks" / f"{name}.py").read_text(encoding="utf-8")
+    assert 10 <= len(code_lines(text)) <= 60
+    assert (EXAMPLES / "hooks" / "tests" / f"test_{name}.py").is_file()
+    assert f"`{name}.py`" in (EXAMPLES / "hooks" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -1,8 +1,9 @@
-"""Several of the example packages at once, on the real client: what Claude reads of them, and what they do."""
+"""Several of the examples at once, on the real client: what Claude reads of them, and what they do."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(VERSION < (2, 1, 332), reason="audit-log is about all events, and this one stops at new ones"),
+    pytest.mark.skipif(VERSION < (2, 1, 332), reason="audit is about all events, and this one stops at new ones"),
 ]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ("audit-log", "bash-guard", "formatter", "project-context")
+NAMES = ("bash-guard", "project-context")
+FILES = ("audit.py", "format_edits.py")
 UPPER = "import sys; p = sys.argv[1]; t = open(p).read(); open(p, 'w').write(t.upper())"
 
 
@@ -35,22 +37,23 @@ def site(tmp_path: Path) -> Path:
     return folder
 
 
-def test_claude_sees_what_the_examples_do(site: Path, claude: ScriptedClaude, tmp_path: Path) -> None:
-    formatter = json.dumps([sys.executable, "-c", UPPER, "{file}"])
-    log = tmp_path / "audit.jsonl"
+def test_claude_sees_what_the_examples_do(site: Path, claude: ScriptedClaude) -> None:
+    plugins = Path(claude.stage.home.plugins)
+    plugins.mkdir(mode=0o700, parents=True)
+    for name in FILES:
+        shutil.copy(EXAMPLES / "hooks" / name, plugins)
+    formatter = [sys.executable, "-c", UPPER]
+    with (plugins / "format_edits.py").open("a") as file:
+        file.write(f'FORMATTERS[".txt"] = {formatter!r}\n')
     claude.stage.variables["PYTHONPATH"] = str(site)
     claude.configure(
-        f"""
+        """
         [plugins.bash-guard]
         on_error = "closed"
         [plugins.bash-guard.settings]
         deny = ['^rm ']
-        [plugins.formatter.settings]
-        formatters = {{ ".txt" = {formatter} }}
         [plugins.project-context.settings]
         files = ["TODO.md"]
-        [plugins.audit-log.settings]
-        file = "{log}"
         """
     )
     (claude.project / "TODO.md").write_text("Mend the roof.")
@@ -67,5 +70,6 @@ def test_claude_sees_what_the_examples_do(site: Path, claude: ScriptedClaude, tm
     said = json.dumps([request.body for request in claude.model.requests])
     assert "Mend the roof." in said
     assert "has formatted" in said
+    log = Path(claude.stage.home.logs, "audit.jsonl")
     events = [json.loads(line)["hook_event_name"] for line in log.read_text().splitlines()]
     assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"} <= set(events)
