@@ -225,7 +225,10 @@ class Context(Services):
         """The event's name, for example ``PreToolUse``."""
         self.messages: list[str] = []
         """What the user is told with the reply: see :meth:`tell`."""
-        self._after_reply: list[Callable[[], None]] = []
+        self._after_reply: list[tuple[str, Callable[[], None]]] = []
+        """What :meth:`after_reply` was given, each with the plugin that gave it."""
+        self.caller = ""
+        """The plugin that was called last. Set by the router."""
         self._delivers_later: bool | None = None
         """Whether what was asked for is a delivery after the reply; None if none was."""
         self._payload = payload
@@ -312,19 +315,25 @@ class Context(Services):
         """Call a function once the reply to this hook is written to Claude Code.
 
         It is not called if the reply cannot be given: another plugin ends the process, hookrouter fails, somebody
-        kills the hook. All such functions together have 5 seconds. One that raises is a warning in the journal.
+        kills the hook. All such functions together have 5 seconds. One that raises is a warning in the journal that
+        names the plugin, and fails a test in which the fixture ``hooks`` fired the event.
         """
-        self._after_reply.append(function)
+        self._after_reply.append((self.caller, function))
 
     def reply_written(self) -> None:
         """Call what :meth:`after_reply` was given, once. For the core, when the reply is written."""
         functions, self._after_reply = self._after_reply, []
-        for function in functions:
+        for plugin, function in functions:
             try:
                 function()
-            except Exception as error:  # noqa: BLE001 - it is a plugin's
-                reason = f"a function that was to follow the reply failed: {describe_error(error)}"
-                self.journal.write({"level": "warning", "event": self.event, "reason": reason}, self.session_id or None)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - it is a plugin's
+                self._failed_late(plugin, error)
+
+    def _failed_late(self, plugin: str, error: BaseException) -> None:
+        """Journal what a function raised that followed the reply: the run's own record is written."""
+        reason = f"{f'{plugin}: ' if plugin else ''}a function that was to follow the reply failed: "
+        record = {"level": "warning", "event": self.event, "reason": reason + describe_error(error)}
+        self.journal.write(record, self.session_id or None)
 
     def start_delivery(self, *, after_reply: bool = False) -> None:
         """See :meth:`Services.start_delivery`; done once, except for one who waits after one who does not."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from hookrouter._routing.tracing import Trace
     from hookrouter.context import Context, Services, Wiring
 
-__all__ = ["Answered", "answer", "handle"]
+__all__ = ["AFTER_REPLY_SECONDS", "Answered", "answer", "handle"]
 
-_ENDING = 5.0
+AFTER_REPLY_SECONDS = 5.0
 """Seconds that what is called after the reply may take."""
 
 
@@ -450,7 +450,7 @@ class _HookRun:
         from hookrouter.util.time_limit import PluginTimeout, time_limit
 
         try:
-            with time_limit(_ENDING):
+            with time_limit(AFTER_REPLY_SECONDS):
                 self._context.reply_written()
         except PluginTimeout as error:
             self._context.journal.write({"level": "warning", "reason": describe_error(error)}, self._call.session_id)

@@ -447,6 +447,7 @@ class _Routing:
     ) -> _Attempt:
         """Let a plugin do something, for as long as this at most, and put right what it leaves changed."""
         self._progress.begins(plugin, hook, seconds, patient)
+        self._context.caller = plugin
         if self._containment is not None:
             self._containment.enter(plugin)
         result: object = None

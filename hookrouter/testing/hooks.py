@@ -30,6 +30,7 @@ from hookrouter._plugins.manager import implementations, is_wrapper
 from hookrouter._plugins.registry import Plugins
 from hookrouter._plugins.settings_schema import check as check_settings
 from hookrouter._plugins.settings_schema import declared
+from hookrouter._routing.hook_run import AFTER_REPLY_SECONDS
 from hookrouter._routing.router import route
 from hookrouter.context import Context
 from hookrouter.markers import ENTRY_POINT_GROUP, waiting
@@ -40,6 +41,7 @@ from hookrouter.terminals import TerminalAddress
 from hookrouter.testing.payloads import closest, payload_of
 from hookrouter.util.program import script_argv
 from hookrouter.util.signatures import signature_of
+from hookrouter.util.time_limit import PluginTimeout, describe_in_time, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -190,9 +192,15 @@ class HookResult:
 
 
 class _Context(Context):
-    """A context whose deliveries stay in this process."""
+    """A context whose deliveries stay in this process, and in which what follows the reply fails the test."""
 
     delivery_started = False
+    late: BaseException | None = None
+    """What a function raised that was to follow the reply; None if none did."""
+
+    def _failed_late(self, plugin: str, error: BaseException) -> None:
+        self.late = self.late or error
+        self.warn(f"{plugin}: failed in what was to follow its reply: {describe_in_time(error)}")
 
     def start_delivery(self, *, after_reply: bool = False) -> None:  # noqa: ARG002 - nothing is started
         """Note that somebody asked."""
@@ -352,6 +360,8 @@ class Hooks:
         ``session`` is the terminal session's name; without it the session is outside every terminal. ``environ`` is
         added to the environment that plugins see in their context. What a plugin may wait for is waited for here too.
 
+        What plugins have asked for with ``context.after_reply`` is done, too, before this returns.
+
         Raises PluginFailed if a plugin did not do what it should, unless ``check`` is False; ValueError for a
         payload that Claude Code would not send, or if there is no plugin; RuntimeError outside of the main thread,
         where no time limit works.
@@ -384,7 +394,11 @@ class Hooks:
         try:
             hooks = hook_names(name, payload.get("tool_name"))
             routed = route(plugins, hooks, payload, context, containment=containment)
-            context.reply_written()
+            try:
+                with time_limit(AFTER_REPLY_SECONDS):
+                    context.reply_written()
+            except PluginTimeout as error:
+                context._failed_late(context.caller, error)
         finally:
             containment.close()
         output = routed.output
@@ -401,7 +415,7 @@ class Hooks:
             delivery_started=context.delivery_started,
         )
         if check:
-            self._check(result)
+            self._check(result, context.late)
         return result
 
     def fire_process(
@@ -435,8 +449,13 @@ class Hooks:
             timeout=_TIMEOUT,
             check=False,
         )
-        written = [record for record in self.journal() if record not in before and "ms" in record]
+        new = [record for record in self.journal() if record not in before]
+        written = [record for record in new if "ms" in record]
         journal = written[-1] if written else {}
+        # What fails after the reply is told in records of its own.
+        late = [record["reason"] for record in new if "ms" not in record and record.get("event") and "reason" in record]
+        if late:
+            journal = {**journal, "warnings": [*journal.get("warnings", ()), *late]}
         result = HookResult(
             event=payload["hook_event_name"],
             payload=payload,
@@ -524,12 +543,12 @@ class Hooks:
         self._objects[found.name] = _Watched(found.name, plugin, self.calls.append)
         return found.name
 
-    def _check(self, result: HookResult) -> None:
+    def _check(self, result: HookResult, late: BaseException | None = None) -> None:
         __tracebackhide__ = True
         if not result.failures:
             return
         lines = "".join(f"\n  {line}" for line in result.failures)
-        error = next((call.error for call in result.calls if call.error is not None), None)
+        error = next((call.error for call in result.calls if call.error is not None), late)
         raise PluginFailed(
             f"{result.event} was fired, and not every plugin did its part:{lines}\n"
             "(fire(..., check=False) returns the result anyway)"

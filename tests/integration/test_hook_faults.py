@@ -188,7 +188,7 @@ def test_a_plugin_may_do_something_once_its_reply_is_written(place: Place, on_er
     assert place.run()["hookSpecificOutput"]["permissionDecision"] == "deny"
     # A front does not wait for it.
     eventually(lambda: done.exists() and done.read_text() == "done" and "reason" in place.record())
-    assert place.record()["reason"] == "a function that was to follow the reply failed: ValueError: not done"
+    assert place.record()["reason"] == "aa: a function that was to follow the reply failed: ValueError: not done"
 
 
 def test_what_was_to_follow_a_reply_does_not_if_the_process_ends(place: Place) -> None:

@@ -137,6 +137,36 @@ def test_what_claude_gave_itself_and_tools_that_are_not_known_are_no_fault(
     assert hooks.fire(payload).updated_input == updated
 
 
+@pytest.mark.parametrize("error", [ValueError("not done"), SystemExit(1)])
+def test_what_fails_after_the_reply_fails_the_test(hooks: Hooks, error: BaseException) -> None:
+    done: list[str] = []
+
+    class Late:
+        @hookimpl
+        def stop(self, event: Any, context: Any) -> Any:
+            def fails() -> None:
+                raise error
+
+            context.after_reply(fails)
+            context.after_reply(lambda: done.append("done"))
+            return StopReply.message("said")
+
+    class Other:
+        @hookimpl(trylast=True)
+        def stop(self, event: Any, context: Any) -> None: ...
+
+    hooks.add(Late)
+    hooks.add(Other)
+
+    with pytest.raises(PluginFailed, match=r"late: failed in what was to follow its reply: \w+: ") as failed:
+        hooks.fire("Stop")
+    assert failed.value.__cause__ is error
+    assert failed.value.__cause__.__traceback__ is not None
+
+    assert hooks.fire("Stop", check=False).system_message == "said"
+    assert done == ["done", "done"]
+
+
 def test_the_replies_of_every_kind_of_event_are_read(hooks: Hooks, hook_recorder: HookRecorder) -> None:
     hook_recorder.replies.update(
         permission_request=PermissionRequestReply.deny("not now"),
