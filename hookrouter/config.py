@@ -57,7 +57,9 @@ SESSION_KINDS = (
 )
 """What else an agent may hear of: how the turns of a session end, and what becomes of its queue."""
 
-ORDER, LAST = "order", "last"
+ORDER, LAST, GUARDS_ALONE = "order", "last", "guards_alone"
+
+NO_PLUGINS = (ORDER, LAST, GUARDS_ALONE)
 """The keys of ``[plugins]`` that are no plugin's table; a plugin that is called so cannot be used."""
 
 
@@ -183,6 +185,8 @@ class PluginConfig(Value):
     breaker: Annotated[int, "count", "3"] = 5
     """After how many failures in a row the plugin is switched off for ten minutes. 0: never. A plugin that is set to
     fail closed is never switched off."""
+    is_asked_for: bool = False
+    """Whether the file itself says ``enabled = true``."""
 
     @property
     def is_strict(self) -> bool:
@@ -297,6 +301,10 @@ class Config(Value):
     """The plugins that are called first, in this order."""
     plugin_last: Annotated[tuple[str, ...], "last plugins", '["bash-guard"]'] = ()
     """The plugins that are called last, in this order: a guard, for example, that must see what a tool really gets."""
+    guards_alone: Annotated[bool, "flag", "true"] = False
+    """Whether Claude Code calls hookrouter for your own plugins, rules and scripts alone. `true` switches off those of
+    hookrouter's own plugins that listen to events so that agents and people can answer, except for the ones whose table
+    says `enabled = true`."""
     journal_payloads: Annotated[bool, "flag", "true"] = False
     """Whether whole payloads are kept beside the journal, for `hookrouter replay`. They hold all that tools get."""
     serve: ServeConfig = ServeConfig()

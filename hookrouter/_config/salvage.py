@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._config.schema import TABLES, plugin_table
 from hookrouter._config.validation import FAULTS
-from hookrouter.config import LAST, ORDER, Config, PluginConfig
+from hookrouter.config import NO_PLUGINS, Config, PluginConfig
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, Plug
 def _plugin_tables(tables: object) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the tables of plugins."""
     for name, table in tables.items() if isinstance(tables, dict) else ():
-        if name not in (ORDER, LAST) and isinstance(table, dict):
+        if name not in NO_PLUGINS and isinstance(table, dict):
             yield name, table
 
 
@@ -137,7 +137,7 @@ def _scan(text: str) -> tuple[set[str], set[str]]:
 
 def _closes(path: list[str], value: str) -> bool:
     """Whether a line closes a plugin: by a key of its table, or by the whole table in one line."""
-    if len(path) not in (2, 3) or path[0] != PLUGINS or path[1] in (ORDER, LAST):
+    if len(path) not in (2, 3) or path[0] != PLUGINS or path[1] in NO_PLUGINS:
         return False
     if len(path) == 3:
         return _CLOSED.match(value) is not None and _is_meant(path[2], ON_ERROR, PluginConfig._fields)

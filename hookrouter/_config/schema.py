@@ -243,11 +243,21 @@ def _no_secret(entry: object) -> None:
         each(enumerate(value), _no_secret, dict)
 
 
-plugin_table = _reader(values.PluginConfig)
-"""Reads the table of a plugin."""
+_read_plugin = _keyed("PluginConfig", keys_of(values.PluginConfig))
+
+
+def plugin_table(value: Any) -> values.PluginConfig:
+    """Return the table of a plugin as values."""
+    found = _read_plugin(value)
+    return values.PluginConfig(**found, is_asked_for=found.get("enabled", False))
+
 
 _CONFIG_KEYS = keys_of(values.Config)
-_PLUGIN_LISTS = {"order": _CONFIG_KEYS["plugin_order"], "last": _CONFIG_KEYS["plugin_last"]}
+_PLUGIN_KEYS = {
+    values.ORDER: _CONFIG_KEYS["plugin_order"],
+    values.LAST: _CONFIG_KEYS["plugin_last"],
+    values.GUARDS_ALONE: _CONFIG_KEYS["guards_alone"],
+}
 _JOURNAL_KEYS = {"payloads": _CONFIG_KEYS["journal_payloads"]}
 
 
@@ -256,16 +266,17 @@ class PluginTables(NamedTuple):
 
     order: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
+    guards_alone: bool = False
     tables: Mapping[str, values.PluginConfig] = NO_ITEMS
 
 
 def _plugins(value: Any) -> PluginTables:
     def one(entry: tuple[str, Any]) -> Any:
         name, table = entry
-        return _PLUGIN_LISTS[name].check.read(table) if name in _PLUGIN_LISTS else plugin_table(table)
+        return _PLUGIN_KEYS[name].check.read(table) if name in _PLUGIN_KEYS else plugin_table(table)
 
     tables = dict(zip(_named(value), each(value.items(), one, dict, keyed=True), strict=True))
-    return PluginTables(**{name: tables.pop(name) for name in _PLUGIN_LISTS if name in tables}, tables=tables)
+    return PluginTables(**{name: tables.pop(name) for name in _PLUGIN_KEYS if name in tables}, tables=tables)
 
 
 def _storage(value: Any) -> values.StorageConfig:
@@ -326,6 +337,7 @@ class ConfigFile(NamedTuple):
             plugins=self._plugins(),
             plugin_order=self.plugins.order,
             plugin_last=self._last(),
+            guards_alone=self.plugins.guards_alone,
             journal_payloads=self.journal.get("payloads", False),
             serve=self.serve,
             page=self.page,
@@ -378,7 +390,7 @@ def schema() -> Iterator[SchemaTable]:
         "[plugins]",
         "In which order plugins are called. Those that neither list names come between the two, by name. The first one "
         "sees a call as Claude Code sends it, the last one sees what the others have made of its input.",
-        _PLUGIN_LISTS,
+        _PLUGIN_KEYS,
     )
     yield _of_class("[plugins.NAME]", values.PluginConfig)
     yield _described("[journal]", "What the journal keeps.", _JOURNAL_KEYS)

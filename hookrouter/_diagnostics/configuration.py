@@ -9,10 +9,12 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import HOLDING, keys_of
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
+from hookrouter._plugins.registry import ALONE, PluginStatus
 from hookrouter.config import (
     DIALOG_KINDS,
     EVERY_KIND,
     FILES,
+    GUARDS_ALONE,
     INBOX,
     LAST,
     ORDER,
@@ -117,12 +119,13 @@ def check(app: Services) -> list[Located]:
         # Of a file with problems nothing is used; what it says is compared all the same, to name every mistake at once.
         meant = app.under(config) if problems else app
         told = {problem.key for problem in problems}
-        further = [*_own_settings(meant), *_gateways(meant), *_answering(meant), *storage_problems(meant)]
+        further = [*_own_settings(meant), *_gateways(meant), *storage_problems(meant)]
+        further += [] if config.guards_alone else _answering(meant)
         found += [Located("error", line_of(one.key, lines), one) for one in further if one.key not in told]
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
         for text in filter(None, (unheard_warning(config), unheld_warning(config))):
             found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
-        further = [*_missed(meant), *_unused(meant, lines)]
+        further = [*_missed(meant), *_unused(meant, lines), *_unanswered(config)]
         found += [Located("warning", line_of(one.key, lines), one) for one in further]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
@@ -303,15 +306,23 @@ def _missed(app: Services) -> Iterator[Problem]:
         missed = [text for hook, text in _MISSED.items() if hook in info.hooks]
         if info.value == _SWEEPING:
             missed.append("a dialog that ends without a hook of its own stays open until somebody answers it")
-        if missed and not app.config.plugin(info.name).enabled:
+        if missed and info.reason != ALONE and info.status == PluginStatus.DISABLED:
             yield Problem(f"plugins.{info.name}.enabled", f"false, so {', and '.join(missed)}")
+
+
+def _unanswered(config: Config) -> Iterator[Problem]:
+    """Yield that agents hear of nothing, because the plugins that tell them are switched off."""
+    if config.guards_alone and config.is_set_up:
+        names = ", ".join(repr(agent.id) for agent in config.agents)
+        text = f"true, so {names} of [[agents]] hear of nothing: `hookrouter init` switches the rest on"
+        yield Problem(f"plugins.{GUARDS_ALONE}", text)
 
 
 def _unused(app: Services, lines: Mapping[str, int]) -> Iterator[Problem]:
     """Yield the tables of plugins that nobody reads, because the plugin is switched off or not installed."""
     names = {info.name: info for info in app.plugins.listing()}
     for table, plugin in app.plugins.tables.items():
-        if table in lines and (plugin not in names or not app.config.plugin(plugin).enabled):
+        if table in lines and (plugin not in names or names[plugin].status == PluginStatus.DISABLED):
             why = "switched off" if plugin in names else "not installed"
             yield Problem(table, f"nobody reads it: the plugin {plugin}, whose table it is, is {why}")
 
@@ -353,6 +364,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())
+    yield f"plugins.{GUARDS_ALONE}", config.guards_alone, _held(app, config.guards_alone, False)
     for name in sorted({*config.plugins, *(info.name for info in app.plugins.listing())}):
         yield from _plugin_values(app, name)
 
@@ -371,10 +383,14 @@ def _held(app: Services, value: object, default: object) -> str:
 def _plugin_values(app: Services, name: str) -> Iterator[tuple[str, object, str]]:
     entry = app.config.plugin(name)
     kept = KEPT if app.config.problems and name in app.config.plugins else BUILT_IN
-    for field in PluginConfig._fields:
+    info = next((info for info in app.plugins.listing() if info.name == name), None)
+    for field in keys_of(PluginConfig):
         if field != "settings":
-            yield f"plugins.{name}.{field}", getattr(entry, field), kept
-    where = next((info.settings_key for info in app.plugins.listing() if info.name == name), f"plugins.{name}.settings")
+            value = getattr(entry, field)
+            if field == "enabled" and info is not None and info.reason == ALONE:
+                value = False
+            yield f"plugins.{name}.{field}", value, kept
+    where = f"plugins.{name}.settings" if info is None else info.settings_key
     for key, value in app.plugins.settings(name).items():
         yield f"{where}.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN
 

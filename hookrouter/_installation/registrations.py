@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from hookrouter._contract.hook_names import DIALOG_EVENT, RAW_HOOK, hook_names
 from hookrouter._contract.tables import EVENTS, TOOLS
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
 
 __all__ = [
+    "GET_PLUGINS",
     "MCP_MATCHER",
+    "NOBODY_LISTENS",
     "Registration",
     "RegistrationSource",
     "kept_unasked",
@@ -42,6 +44,14 @@ __all__ = [
     "wanted_registrations",
     "wanted_sources",
 ]
+
+NOBODY_LISTENS = "no active plugin implements a hook about an event"
+
+GET_PLUGINS = (
+    "hookrouter plugins add FILE adds one that is a file, hookrouter plugins new NAME writes one, and `hookrouter "
+    "plugins list` shows what is there"
+)
+"""What to do where nobody listens."""
 
 MCP_MATCHER = "mcp__.*"
 
@@ -92,6 +102,8 @@ class Registration:
     """The keys of an http hook but its timeout; None for a command."""
     wakes: bool = False
     """Whether it is for the hooks that may begin a turn of Claude's: Claude Code does not wait for it."""
+    plugins: tuple[str, ...] = field(default=(), eq=False)
+    """The plugins that it is for, in calling order."""
 
     def group(self) -> dict[str, Any]:
         """Return the matcher group as JSON has it."""
@@ -123,6 +135,8 @@ class RegistrationSource(NamedTuple):
     """The hooks that it needs for some calls only: the values that matchers of their events look at."""
     wakes: frozenset[str] = frozenset()
     """The hooks that may begin a turn of Claude's."""
+    name: str = ""
+    """The plugin's name."""
 
 
 def wanted_registrations(
@@ -202,7 +216,10 @@ def registration_sources(
             tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
             found.append(
                 RegistrationSource(
-                    hooks, settings.timeout, closed, plugin.waits, tools, matching=plugin.matching, wakes=plugin.wakes
+                    *(hooks, settings.timeout, closed, plugin.waits, tools),
+                    matching=plugin.matching,
+                    wakes=plugin.wakes,
+                    name=plugin.name,
                 )
             )
     return found
@@ -264,8 +281,8 @@ def _of_event(
         seconds += plugin.timeout if hooks else 0
         for hook in hooks:
             for narrowed in _narrowed(hook, matchers[hook], plugin, record):
-                need = needs.get(narrowed, _Needs())
-                needs[narrowed] = _Needs(need.closed or plugin.closed, need.waits + plugin.waits.get(hook, 0))
+                own = _Needs(plugin.closed, plugin.waits.get(hook, 0.0), (plugin.name,))
+                needs[narrowed] = needs.get(narrowed, _Needs()).joined(own)
     fixed = event in _FIXED_TIMEOUTS
     timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
     can_block = record.can_block and event not in UNBLOCKED_EVENTS
@@ -275,6 +292,7 @@ def _of_event(
             *(event, matcher, command, timeout if fixed else timeout + need.waits),
             block_on_failure=need.closed and can_block,
             wakes=wakes,
+            plugins=tuple(dict.fromkeys(plugin.name for plugin in plugins if plugin.name in need.plugins)),
         )
 
 
@@ -300,19 +318,27 @@ class _Needs(NamedTuple):
     """Whether one of them is set to fail closed."""
     waits: float = 0.0
     """Seconds that they may wait together."""
+    plugins: tuple[str, ...] = ()
+    """Their names."""
+
+    def joined(self, *others: _Needs) -> _Needs:
+        """Return what these need together."""
+        every = (self, *others)
+        names = tuple(name for need in every for name in need.plugins)
+        return _Needs(any(need.closed for need in every), sum(need.waits for need in every), names)
 
 
 def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs]]:
     """Join matchers into as few groups as they need: of exact tool names those that need the same."""
     if None in needs:
-        closed = any(need.closed for need in needs.values())
-        return [(None, _Needs(closed, sum(need.waits for need in needs.values())))]
+        return [(None, _Needs().joined(*needs.values()))]
     named = _merged({name: need for name, need in needs.items() if name is not None})
     groups: list[tuple[str | None, _Needs]] = []
-    for need in sorted(set(named.values())):
-        exact = sorted(name for name in named if _EXACT.fullmatch(name) and named[name] == need)
-        if exact:
-            groups.append(("|".join(exact), need))
+    exact = {name: need for name, need in named.items() if _EXACT.fullmatch(name)}
+    for alike in sorted({need[:2] for need in exact.values()}):
+        names = sorted(name for name, need in exact.items() if need[:2] == alike)
+        plugins = tuple(plugin for name in names for plugin in exact[name].plugins)
+        groups.append(("|".join(names), _Needs(*alike, plugins)))
     # One character outside the names makes the whole matcher an expression, so each has a group of its own.
     groups += [(name, named[name]) for name in sorted(named) if not _EXACT.fullmatch(name)]
     return groups
@@ -328,8 +354,7 @@ def _merged(needs: Mapping[str, _Needs]) -> dict[str, _Needs]:
     for name, need in needs.items():
         beginning = name.removesuffix(".*")
         home = next((one for one in patterns if beginning.startswith(one.removesuffix(".*"))), name)
-        known = merged.get(home, _Needs())
-        merged[home] = _Needs(known.closed or need.closed, known.waits + need.waits)
+        merged[home] = merged.get(home, _Needs()).joined(need)
     return merged
 
 

@@ -7,8 +7,9 @@ and calling them is the business of :mod:`hookrouter._plugins.manager`.
 from __future__ import annotations
 
 from hookrouter._contract.hook_names import concerns
-from hookrouter._contract.tables import TOOL_ALIASES
+from hookrouter._contract.tables import EVENTS, TOOL_ALIASES
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
+from hookrouter.config import GUARDS_ALONE
 from hookrouter.util.value import NO_ITEMS, Value
 
 TYPE_CHECKING = False
@@ -24,13 +25,29 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["NOT_INSTALLED", "UNKNOWN_HOOKS", "PluginInfo", "PluginStatus", "Plugins", "build_settings", "remedy"]
+__all__ = [
+    "ALONE",
+    "NOT_INSTALLED",
+    "UNKNOWN_HOOKS",
+    "PluginInfo",
+    "PluginStatus",
+    "Plugins",
+    "build_settings",
+    "remedy",
+]
 
 UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
 """What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
 tool run. Refusing more would keep Claude from ending its turn."""
 
 NO_HOOKS = "it implements no hook, although config.toml sets it to fail closed"
+
+
+ALONE = f"config.toml: plugins.{GUARDS_ALONE} is true"
+"""Why a plugin of hookrouter's own is off where guards are alone."""
+
+_WATCHER = "session_watcher"
+"""The hook by which a plugin looks at sessions of its own accord."""
 
 
 class PluginStatus:
@@ -311,7 +328,10 @@ def _listed(
     last = [name for name in config.plugin_last if name in found]
     ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
     has_rules = bool(config.approvals.rules)
-    infos = tuple(_info(found[name], config.plugin(name), settings.get(name), has_rules=has_rules) for name in ordered)
+    infos = tuple(
+        _info(found[name], config.plugin(name), settings.get(name), has_rules=has_rules, alone=config.guards_alone)
+        for name in ordered
+    )
     _last = index, config, dict(settings), infos
     return infos
 
@@ -320,12 +340,26 @@ def _possible_hooks(info: PluginInfo) -> tuple[str, ...]:
     return info.hooks if info.hooks_known else UNKNOWN_HOOKS
 
 
-def _info(plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None, *, has_rules: bool) -> PluginInfo:
+def _serves_answers(plugin: DiscoveredPlugin) -> bool:
+    """Whether a plugin is one of hookrouter's own that listen to events without anything of the user's for them."""
+    from hookrouter.util.program import PROGRAM
+
+    return plugin.distribution == PROGRAM and any(
+        hook == _WATCHER or (hook not in plugin.ruled and any(concerns(hook, event.hook) for event in EVENTS.values()))
+        for hook in plugin.known_hooks or ()
+    )
+
+
+def _info(
+    plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None, *, has_rules: bool, alone: bool
+) -> PluginInfo:
     status, reason = PluginStatus.ACTIVE, ""
     problems = () if own is None else own.faults
     settings = config.settings if own is None or own.values is None else own.values
     if not config.enabled:
         status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
+    elif alone and not config.is_asked_for and _serves_answers(plugin):
+        status, reason = PluginStatus.DISABLED, ALONE
     elif plugin.error:
         status, reason = PluginStatus.BROKEN, plugin.error
     elif own is not None and problems and (own.values is None or config.on_error == "closed"):

@@ -29,7 +29,7 @@ from hookrouter._plugins.index import (
     read_cache,
     write_cache,
 )
-from hookrouter.config import LAST, ORDER
+from hookrouter.config import NO_PLUGINS
 from hookrouter.markers import ENTRY_POINT_GROUP
 from hookrouter.storage.own_file import is_out_of_means
 from hookrouter.util.text import describe_error
@@ -99,7 +99,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
             hooks = None
         if (table := description["table"]) and (other := tables.setdefault(table, plugin.name)) != plugin.name:
             error, table = f"config_table() returned {table!r}, which is the table of the plugin {other}", ""
-        if plugin.name in (ORDER, LAST):
+        if plugin.name in NO_PLUGINS:
             error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
         former = known.get(plugin.name)
         former_hooks = None if hooks or former is None else former.known_hooks

@@ -47,6 +47,7 @@ class Words:
     escalate_webhook: str | None = None
     escalate_to: str | None = None
     preset: str | None = None
+    guards: bool = False
 
     @property
     def names_who_answers(self) -> bool:

@@ -13,6 +13,7 @@ import attrs
 
 from hookrouter._config.schema import schema
 from hookrouter._config.toml_edit import dotted, literal
+from hookrouter.config import GUARDS_ALONE, LAST
 from hookrouter.permission_rules.presets import preset_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrouter._setup.choices import Choices, NewGateway
 
-__all__ = ["new_file", "new_tables"]
+__all__ = ["guards_file", "new_file", "new_tables"]
 
 _WIDTH = 58
 """A terminal of 60 columns shows the comments as they are."""
@@ -57,6 +58,12 @@ def new_file(choices: Choices, classes: Mapping[str, type[Any]]) -> str:
     """Return the whole file. ``classes`` are the settings classes of the gateways' types."""
     rules = f"\n{preset_text(choices.preset)}" if choices.preset else ""
     return f"{_HEAD}\n{new_tables(choices, classes)}\n{_answer(choices)}{rules}"
+
+
+def guards_file() -> str:
+    """Return the whole file of a home in which nobody answers, and guards alone are called."""
+    meaning, keys = _table("[plugins]")
+    return f"{_HEAD}\n{''.join(_comment(meaning))}{_lines('[plugins]', keys, {GUARDS_ALONE: True}, [LAST])}"
 
 
 def new_tables(

@@ -13,7 +13,8 @@ from hookrouter._config.reader import decoded, examine
 from hookrouter._config.toml_edit import TomlEditError, add_tables, set_value
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._setup.choices import ChoiceError
-from hookrouter._setup.config_text import new_file, new_tables
+from hookrouter._setup.config_text import guards_file, new_file, new_tables
+from hookrouter.config import GUARDS_ALONE
 from hookrouter.messaging.gateway import gateways
 from hookrouter.permission_rules.presets import preset_text
 from hookrouter.util.difference import unified
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hookrouter._setup.choices import Choices, NewGateway
     from hookrouter.context import Services
 
-__all__ = ["Plan", "check_gateway", "make_plan"]
+__all__ = ["Plan", "check_gateway", "guards_plan", "make_plan"]
 
 
 @attrs.frozen
@@ -55,7 +56,7 @@ def make_plan(app: Services, choices: Choices | None) -> Plan:
     """
     path, before = app.home.config_file, edit.content_of(app.home)
     if choices is None:
-        return Plan(path, before, before)
+        return Plan(path, before, before) if before is None else _plan(app, before, _with_all(path, decoded(before)))
     for gateway in choices.new_gateways:
         check_gateway(app, gateway)
     classes = _classes(app)
@@ -63,7 +64,41 @@ def make_plan(app: Services, choices: Choices | None) -> Plan:
         _check_escalation(choices, app.config.gateways)
         after = new_file(choices, classes)
     else:
-        after = _added(path, decoded(before), choices, classes)
+        after = _with_all(path, _added(path, decoded(before), choices, classes))
+    return _plan(app, before, after)
+
+
+def guards_plan(app: Services) -> Plan:
+    """Return what the file becomes if nobody is to answer, and guards alone are called. Writes nothing.
+
+    Raises ChoiceError if the file has agents, and ConfigEditError for a file that cannot be changed.
+    """
+    path, before = app.home.config_file, edit.content_of(app.home)
+    if app.config.is_set_up and not app.config.guards_alone:
+        names = ", ".join(repr(agent.id) for agent in app.config.agents)
+        raise ChoiceError(
+            f"--guards: {path} has the agents {names}, which would hear of nothing; allowed: a home without "
+            f"[[agents]], or write {GUARDS_ALONE} = true into its [plugins] by hand"
+        )
+    if before is None or not decoded(before).strip():
+        return _plan(app, before, guards_file())
+    return _plan(app, before, _set(path, decoded(before), value=True))
+
+
+def _with_all(path: str, text: str) -> str:
+    """Return the text without the word that switches off what agents need."""
+    return _set(path, text, value=False) if tomllib.loads(text).get("plugins", {}).get(GUARDS_ALONE) else text
+
+
+def _set(path: str, text: str, *, value: bool) -> str:
+    try:
+        return set_value(text, ("plugins", GUARDS_ALONE), value)
+    except TomlEditError as error:
+        raise edit.ConfigEditError(f"{path}: cannot be changed by a program as it is written; {error}") from None
+
+
+def _plan(app: Services, before: bytes | None, after: str) -> Plan:
+    path = app.home.config_file
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
     faults = examine(after.encode(), app.plugins.tables)
     if faults:

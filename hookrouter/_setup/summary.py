@@ -11,9 +11,10 @@ from hookrouter.util.text import duration, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from hookrouter._installation.registrations import Registration
     from hookrouter.config import Agent, Config
 
-__all__ = ["first_question", "routes"]
+__all__ = ["first_question", "guards_next", "routes"]
 
 
 def routes(config: Config, agent: str | None) -> list[tuple[str, str]]:
@@ -32,6 +33,25 @@ def first_question(config: Config, *, without_terminal: str = "") -> list[str]:
     The paragraphs are printable, and begin with two spaces if they belong to the one before.
     """
     return [printable(line) for line in _lines(config, without_terminal)]
+
+
+def guards_next(wanted: Sequence[Registration]) -> list[str]:
+    """Return what a home of guards alone does, and how it gets its first or next one; as :func:`first_question`."""
+    lines = ["Nothing is registered yet: no plugin of yours listens to an event."]
+    if wanted:
+        lines = ["Claude Code calls hookrouter for these alone:"]
+        lines += [
+            f"  {want.event}{f' ({want.matcher})' if want.matcher else ''}: {', '.join(want.plugins)}"
+            for want in wanted
+        ]
+    lines += [
+        "To add a plugin:",
+        "  hookrouter plugins add ./guard.py: one that is a file; examples/hooks in hookrouter's repository has some",
+        "  hookrouter plugins new NAME: writes a package, with tests, to install beside hookrouter",
+        "  then hookrouter install: registers the events that it listens to",
+        "hookrouter init without --guards switches on the rest, for an agent or a person who answers Claude.",
+    ]
+    return [printable(line) for line in lines]
 
 
 def _lines(config: Config, without_terminal: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ __all__ = ["init"]
 
 _NO_TERMINAL = (
     "there is no terminal to ask on; say by options who answers (--command PROGRAM, --openclaw URL with --token-file "
-    "FILE, --webhook URL or --person), which sessions (--sessions GLOB) and who is told if nobody does "
+    "FILE, --webhook URL, --person or --guards), which sessions (--sessions GLOB) and who is told if nobody does "
     "(--escalate-command PROGRAM or --escalate-webhook URL), and add --yes to write without a question back, or "
     "--dry-run to see it"
 )
@@ -67,6 +67,13 @@ _Webhook = Annotated[
 _Person = Annotated[
     bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
 ]
+_Guards = Annotated[
+    bool,
+    typer.Option(
+        "--guards",
+        help="Nobody answers: only your own plugins, rules and scripts are called. Asks nothing, and writes.",
+    ),
+]
 _Name = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="The agent's name in config.toml. Default: agent, or me."),
@@ -112,6 +119,7 @@ def init(
     token_file: _TokenFile = None,
     webhook: _Webhook = None,
     person: _Person = False,
+    guards: _Guards = False,
     name: _Name = None,
     sessions: _Sessions = None,
     escalate_command: _EscalateCommand = None,
@@ -134,9 +142,14 @@ def init(
     is added. Without --command, --openclaw, --webhook or --person, with --yes, it stays as it is; if there is none, you
     are the one who answers. Nothing is written before you agree, or without --yes.
 
+    With --guards there is no agent: hookrouter's own plugins that let one answer are switched off (guards_alone of
+    [plugins]), and the hooks are those that your plugins listen to, none before there is one. It asks nothing and
+    needs no --yes. hookrouter init without it, later, switches the rest on.
+
     \b
     Examples:
       hookrouter init
+      hookrouter init --guards
       hookrouter init --command '~/bin/agent --night' --sessions 'work-*'
       hookrouter init --yes --openclaw http://127.0.0.1:18789 --token-file ~/.config/openclaw-token
       hookrouter init --yes --person --command 'notify-send Claude asks'
@@ -165,9 +178,12 @@ def init(
         escalate_webhook=escalate_webhook,
         escalate_to=escalate_to,
         preset=preset,
+        guards=guards,
     )
-    asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not (asks or yes or dry_run):
+    if guards and words != Words(guards=True):
+        raise CommandError("--guards is for nobody who answers: leave out the other options but --settings and --scope")
+    asks = not (yes or guards) and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if not (asks or yes or guards or dry_run):
         raise CommandError(_NO_TERMINAL)
     path = chosen_file(settings, scope)
     return set_up(words, path, is_project=scope is Scope.PROJECT, asks=asks, test=test, dry_run=dry_run)

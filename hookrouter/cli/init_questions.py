@@ -42,6 +42,8 @@ class Questions:
             if agents and words == Words() and self._keeps(agents):
                 return None
             words = self._who(words)
+            if words.guards:
+                return words
         else:
             self._check_gateway(words)
         if words.sessions is None:
@@ -63,8 +65,9 @@ class Questions:
             "an agent of OpenClaw         (--openclaw)",
             "a service behind a webhook   (--webhook)",
             "only you, a person           (--person)",
+            "nobody: guards alone         (--guards)",
         )
-        ways = (self._program, self._openclaw, self._webhook, self._person)
+        ways = (self._program, self._openclaw, self._webhook, self._person, self._guards)
         way = ways[_choose("Who answers Claude's questions?", rows) - 1]
         return _until(lambda: way(words), self._check_gateway)
 
@@ -104,6 +107,11 @@ class Questions:
         if chosen == 3:
             return self._webhook(words)
         return attrs.evolve(words, command=_text(_COMMAND))
+
+    def _guards(self, words: Words) -> Words:
+        if words != Words():
+            raise ChoiceError("guards alone need no other choice; start hookrouter init without options for it")
+        return Words(guards=True)
 
     def _check_gateway(self, words: Words) -> None:
         gateway = gateway_of(words, words.name or "agent", self._folder)

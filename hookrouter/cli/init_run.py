@@ -12,13 +12,14 @@ import attrs
 import typer
 
 from hookrouter._config import edit
+from hookrouter._config.reader import survey
 from hookrouter._diagnostics.checks.check import OK
 from hookrouter._diagnostics.doctor import examine
 from hookrouter._installation.settings_edit import SettingsError
 from hookrouter._installation.settings_file import read_text
 from hookrouter._setup.choices import ChoiceError, Choices, Words, choices_of
-from hookrouter._setup.plan import make_plan
-from hookrouter._setup.summary import first_question, routes
+from hookrouter._setup.plan import guards_plan, make_plan
+from hookrouter._setup.summary import first_question, guards_next, routes
 from hookrouter._setup.trial import send_test
 from hookrouter.cli.application import Application
 from hookrouter.cli.doctor import has_errors, tell
@@ -33,6 +34,7 @@ from hookrouter.util.text import describe_error, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hookrouter._installation.registrations import Registration
     from hookrouter._installation.settings_file import Change
     from hookrouter._setup.plan import Plan
     from hookrouter._setup.trial import Arrival
@@ -59,7 +61,7 @@ def set_up(words: Words, settings: str, *, is_project: bool, asks: bool, test: b
         _show(setup.plan, setup.settings, dry_run=dry_run)
         if dry_run:
             return _DONE
-        if asks and not _agreed(setup.plan, setup.settings, test=test):
+        if asks and not _agreed(setup.plan, setup.settings, test=test and not setup.guards):
             typer.echo("Nothing was written.")
             return _FAULT
         return _carry_out(setup, test=test)
@@ -82,6 +84,10 @@ class _Setup:
     is_project: bool
     agent: str | None
     """The agent that was asked for; None for those that config.toml has."""
+    guards: bool = False
+    """Whether guards alone are set up."""
+    wanted: Sequence[Registration] = ()
+    """The entries that were registered."""
 
     def done(self) -> list[str]:
         """Return what was changed so far, a line each: read from the files, so that no moment is missed."""
@@ -107,9 +113,9 @@ class _Setup:
         self.app = Application.from_environ(scan=True, share=False)
         warnings: list[str] = []
         done = register(self.app, self.settings.path, warnings, dry_run=False, is_project=self.is_project)
-        change, wanted = done.change, done.wanted
+        change, self.wanted = done.change, done.wanted
         kept = "" if change.backup is None else f"; the former file is {change.backup}"
-        _tell([f"{change.path}: {len(wanted)} hooks registered{kept}", *(f"warning: {one}" for one in warnings)])
+        _tell([f"{change.path}: {len(self.wanted)} hooks registered{kept}", *(f"warning: {one}" for one in warnings)])
 
     def test(self) -> list[Arrival]:
         """Send a test message through every gateway that counts; return what became of each."""
@@ -139,20 +145,24 @@ def _prepare(words: Words, settings: str, *, is_project: bool, asks: bool) -> _S
     if app.config.problems:
         raise CommandError(f"{app.config.problems[0]}; correct the file first: hookrouter config check")
     folder = _folder()
-    exists = edit.content_of(app.home) is not None
+    # Where guards are alone, nobody answers yet.
+    exists = edit.content_of(app.home) is not None and (app.config.is_set_up or not app.config.guards_alone)
     chosen: Words | None = words
     if asks:
         agents = [agent.id for agent in app.config.agents if agent != IMPLICIT_AGENT]
         chosen = Questions(app, folder).ask(words, agents=agents)
-    elif not words.names_who_answers:
+    elif not (words.names_who_answers or words.guards):
         if exists and words != Words():
             raise CommandError("who answers is not said; add --command, --openclaw, --webhook or --person")
         chosen = None if exists else attrs.evolve(words, person=True)
-    choices: Choices | None = None if chosen is None else choices_of(chosen, folder)
+    guards = chosen is not None and chosen.guards
+    choices: Choices | None = None if chosen is None or guards else choices_of(chosen, folder)
     agent = None if choices is None else choices.agent
-    plan = make_plan(app, choices)
-    change = register(app, settings, [], dry_run=True, is_project=is_project).change
-    return _Setup(app, plan, change, is_project, agent)
+    plan = guards_plan(app) if guards else make_plan(app, choices)
+    meant = survey(plan.after, app.plugins.tables)[1] if plan.changes and plan.after is not None else None
+    then = app if meant is None else app.under(meant)
+    change = register(then, settings, [], dry_run=True, is_project=is_project).change
+    return _Setup(app, plan, change, is_project, agent, guards)
 
 
 def _folder() -> str:
@@ -189,9 +199,12 @@ def _agreed(plan: Plan, change: Change, *, test: bool) -> bool:
 def _carry_out(setup: _Setup, *, test: bool) -> int:
     """Write, test, check, and say what comes next; return the exit code."""
     setup.write()
-    arrivals = setup.test() if test else []
+    arrivals = setup.test() if test and not setup.guards else []
     faulty = setup.check()
     typer.echo("")
+    if setup.guards:
+        _tell(guards_next(setup.wanted))
+        return _FAULT if faulty else _DONE
     _tell(first_question(setup.app.config, without_terminal=_without_terminal(setup.app)))
     lost = ", ".join(arrival.gateway for arrival in arrivals if not arrival.arrived)
     if lost:

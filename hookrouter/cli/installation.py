@@ -12,7 +12,7 @@ from hookrouter._installation.front_choice import chosen_front
 from hookrouter._installation.front_command import Front
 from hookrouter._installation.mirror import mirrored
 from hookrouter._installation.mod_keys import enabled_folder
-from hookrouter._installation.registrations import kept_unasked, wanted_registrations
+from hookrouter._installation.registrations import GET_PLUGINS, NOBODY_LISTENS, kept_unasked, wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import is_shared, read_text
 from hookrouter._mod.folder import ModError, mod_folder, remove_mod, write_mod
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from hookrouter._installation.registrations import Registration
     from hookrouter._installation.settings_file import Change
+    from hookrouter.context import Services
 
 __all__ = ["Registered", "chosen_file", "install", "register", "uninstall"]
 
@@ -85,7 +86,7 @@ def install(
     event; the client calls that interface early access, so it is never a default. It is for your own settings file.
 
     With --json: settings, changed, dry_run, backup, front, registered (event, matcher, command, timeout,
-    block_on_failure, wakes for each entry), warnings and diff.
+    block_on_failure, wakes, plugins for each entry), warnings and diff. plugins are the ones that the entry is for.
 
     \b
     Examples:
@@ -115,7 +116,7 @@ def install(
 
 
 def register(
-    app: Application,
+    app: Services,
     path: str,
     warnings: list[str],
     *,
@@ -173,7 +174,7 @@ def register(
     return Registered(change, wanted, front)
 
 
-def _mod(app: Application, warnings: list[str], *, dry_run: bool) -> str:
+def _mod(app: Services, warnings: list[str], *, dry_run: bool) -> str:
     """Write the mod's files, before any settings name them, and return their folder. Raises ModError."""
     warnings += [
         printable(f"{fault}; until then, processes handle all; fix: {fix}") for fault, fix in missing_parts(app)
@@ -190,7 +191,7 @@ def _front(path: str, asked: Front | None) -> Front:
         raise SettingsError(f"{path}: {error}; the file was left as it is") from None
 
 
-def _remove_unused_mod(app: Application, change: Change, *, dry_run: bool) -> None:
+def _remove_unused_mod(app: Services, change: Change, *, dry_run: bool) -> None:
     """Remove the mod's files once the settings do not name them any more. Raises ModError."""
     was, is_now = (None if text is None else enabled_folder(text) for text in (change.before, change.after))
     if not dry_run and was == mod_folder(app.home) != is_now:
@@ -285,6 +286,7 @@ def _report(
                         "timeout": want.timeout,
                         "block_on_failure": want.block_on_failure,
                         "wakes": want.wakes,
+                        "plugins": list(want.plugins),
                     }
                     for want in wanted
                 ],
@@ -297,7 +299,6 @@ def _report(
         typer.echo(f"{change.path}: nothing to change")
     elif dry_run:
         typer.echo(change.diff(), nl=False)
-        return
     elif change.after is None:
         typer.echo(f"{change.path}: removed, install had created it")
     else:
@@ -307,4 +308,7 @@ def _report(
     if wanted and front is not None:
         typer.echo(f"  front: {front}")
     for want in wanted:
-        typer.echo(f"  {want.event}{'' if want.matcher is None else f' ({want.matcher})'}")
+        matcher = "" if want.matcher is None else f" ({want.matcher})"
+        typer.echo(printable(f"  {want.event}{matcher}: {', '.join(want.plugins)}"))
+    if front is not None and not wanted:
+        typer.echo(f"  no entry: {NOBODY_LISTENS}; {GET_PLUGINS}")

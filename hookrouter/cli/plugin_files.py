@@ -15,7 +15,7 @@ from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.text_file import read_text
-from hookrouter.config import LAST, ORDER
+from hookrouter.config import NO_PLUGINS
 from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure
 from hookrouter.util.text import printable
@@ -49,8 +49,9 @@ def add(
     """
     app = Application.from_environ(share=False)
     name, ending = os.path.splitext(os.path.basename(file))
-    if ending != ".py" or not may_be_named(name) or name in (ORDER, LAST):
-        allowed = f"letters, digits, - and _, not beginning with _, and .py; not {ORDER} and {LAST}"
+    if ending != ".py" or not may_be_named(name) or name in NO_PLUGINS:
+        others = " or ".join(NO_PLUGINS)
+        allowed = f"letters, digits, - and _, not beginning with _, and .py; not {others}"
         raise CommandError(f"{file!r} cannot be a plugin by its name; allowed: {allowed}")
     content = read_text(file, "FILE").encode()
     target = os.path.join(app.home.plugins, name + ending)

@@ -22,7 +22,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.plugin_files import add, remove
 from hookrouter.cli.plugins_new import new
-from hookrouter.config import LAST, ORDER
+from hookrouter.config import LAST, NO_PLUGINS, ORDER
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso
 from hookrouter.util.text import did_you_mean, printable
@@ -192,7 +192,7 @@ def _described(services: Application, plugin: PluginInfo, place: int) -> dict[st
     return {
         **summary,
         "position": place,
-        "enabled": entry.enabled,
+        "enabled": plugin.status != PluginStatus.DISABLED,
         "on_error": entry.on_error,
         "timeout": entry.timeout,
         "breaker": entry.breaker,
@@ -325,10 +325,10 @@ def disable(name: _Name, as_json: Json = False) -> None:
 def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     services = Application.from_environ(share=False)
     _known_plugin(services, name)
-    if name in (ORDER, LAST):
+    if name in NO_PLUGINS:
         raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can have that name")
     config = services.config
-    changed = bool(config.problems) or config.plugin(name).enabled != enabled
+    changed = bool(config.problems) or _is_enabled(services, name) != enabled
     if changed:
         changed = _change(services, ("plugins", name, "enabled"), enabled)
     forgotten, reset = _reset(services, name) if enabled else (False, False)
@@ -443,6 +443,12 @@ def _change(services: Application, path: tuple[str, ...], value: bool | list[str
         return change(services.home, path, value, services.plugins.tables).changed
     except ConfigEditError as error:
         raise CommandError(str(error)) from None
+
+
+def _is_enabled(services: Application, name: str) -> bool:
+    """Whether config.toml leaves a plugin on; one that is not installed, too."""
+    found = next((info for info in services.plugins.listing() if info.name == name), None)
+    return services.config.plugin(name).enabled if found is None else found.status != PluginStatus.DISABLED
 
 
 def _reset(services: Application, name: str) -> tuple[bool, bool]:

@@ -87,6 +87,48 @@ def tmux() -> Iterator[PrivateTmux]:
         yield server
 
 
+GUARD = """\
+from hookrouter import hookimpl
+from hookrouter.replies import PreToolUseReply
+
+@hookimpl
+def pre_tool_use_bash(tool_input):
+    return PreToolUseReply.deny("no")
+"""
+
+
+def test_guards_alone_ask_nothing_and_register_what_the_guards_listen_to(place: Place) -> None:
+    guard, program = place.program("guard.py"), script_argv()
+    guard.write_text(GUARD)
+    place.settings.parent.mkdir()
+    mine = {"model": "opus", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    place.settings.write_text(json.dumps(mine))
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    done = place.init("--guards")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing is registered yet" in done.stdout
+    assert json.loads(place.settings.read_text()) == mine
+    assert "no entry: no active plugin implements a hook about an event" in run("install", "--dry-run")
+    assert "run now, so that Claude Code knows: hookrouter install" in run("plugins", "add", str(guard))
+    assert "  PreToolUse (Bash): guard\n" in run("install", "--dry-run")
+    (entry,) = json.loads(run("install", "--json"))["registered"]
+    assert (entry["event"], entry["matcher"], entry["plugins"]) == ("PreToolUse", "Bash", ["guard"])
+    settings = json.loads(place.settings.read_text())
+    assert (settings["model"], settings["hooks"]["Stop"]) == (mine["model"], mine["hooks"]["Stop"])  # type: ignore[index]
+    assert len(settings["hooks"]["PreToolUse"]) == 1
+    off = {one["name"] for one in json.loads(run("plugins", "list", "--json")) if one["status"] == "disabled"}
+    assert {"ask-user-question", "dialogs", "sessions"} <= off
+    assert "nothing is wrong" in run("config", "check")
+    assert place.init("--yes", "--no-test").returncode == 0
+    assert len(json.loads(place.settings.read_text())["hooks"]) > 5
+    assert {one["status"] for one in json.loads(run("plugins", "list", "--json"))} == {"active"}
+
+
 SHELL = ["sh", "-c", 'trap : INT; "$@"; echo "init ended with $?"', "sh"]
 """What says at the end how init ended; tmux itself does not always learn it."""
 

@@ -32,6 +32,8 @@ class AgentsCheck:
         app = place.app
         yield from place.problems(self.name, "agents")
         path = app.home.config_file
+        if app.config.guards_alone:
+            return
         agents = [agent for agent in app.config.agents if agent.enabled]
         if not agents:
             yield Finding(

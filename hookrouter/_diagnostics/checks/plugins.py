@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hookrouter._commands import cli_commands, contributed
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._isolation import circuit_breaker
-from hookrouter._plugins.registry import PluginStatus, remedy
+from hookrouter._plugins.registry import ALONE, PluginStatus, remedy
+from hookrouter.config import GUARDS_ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -44,8 +45,12 @@ class PluginsCheck:
                     WARNING,
                     "plugins",
                     f"{_described(info)} is set to fail closed, but disabled, so it guards nothing",
-                    f"remove enabled = false from [plugins.{info.name}] in {app.home.config_file}, or the table",
+                    f"hookrouter plugins enable {info.name}, or remove on_error from [plugins.{info.name}] in "
+                    f"{app.home.config_file}",
                 )
+        if off := [info.name for info in listing if info.reason == ALONE]:
+            message = f"guards alone: {', '.join(off)} are off (plugins.{GUARDS_ALONE} in {app.home.config_file})"
+            yield Finding(OK, self.name, message)
         known = circuit_breaker.read(app.home)
         for name, health in circuit_breaker.open_circuits(known, app.config).items():
             reset = f"fix it, then: hookrouter plugins enable {name}"

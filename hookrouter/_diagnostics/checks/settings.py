@@ -14,7 +14,7 @@ from hookrouter._installation.command_line import parse_command
 from hookrouter._installation.front_choice import current_front, entries_front
 from hookrouter._installation.front_command import Front, native_fault
 from hookrouter._installation.mirror import denied, mirrored
-from hookrouter._installation.registrations import kept_unasked, wanted_registrations
+from hookrouter._installation.registrations import GET_PLUGINS, NOBODY_LISTENS, kept_unasked, wanted_registrations
 from hookrouter._installation.settings_edit import SettingsError, differences, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, own_denials, read_text, settings_path
 from hookrouter.util.program import script_argv
@@ -54,8 +54,7 @@ class SettingsCheck:
         yield from _read([*chosen, *scopes], texts)
         wanted = wanted_registrations(place.app)
         if not wanted:
-            message = "no active plugin implements a hook about an event"
-            yield Finding(WARNING, self.name, message, "hookrouter plugins list")
+            yield Finding(WARNING, self.name, NOBODY_LISTENS, GET_PLUGINS)
         ours = chosen or [path for path in scopes if path in texts and _starts_hookrouter(texts[path])]
         plugins = {name: path for path, text in texts.items() for name in enabled_names(text)}
         if plugins and not ours:
@@ -237,9 +236,13 @@ def _front_fault(front: FrontWords) -> str:
 
 
 def stale_registrations(app: Services) -> list[str]:
-    """Return the commands that bring the settings files up to date in which hookrouter is registered already."""
+    """Return the commands that bring the settings files up to date in which hookrouter is registered already.
+
+    Where guards are alone, and were none until now, no file has it: the user's own is the one that it comes into.
+    """
     folder = working_folder()
     found = []
+    is_registered = False
     for scope in SCOPES:
         if scope != "user" and folder is None:
             continue
@@ -248,6 +251,7 @@ def stale_registrations(app: Services) -> list[str]:
             text = read_text(path)
             if text is None or not registered(text):
                 continue
+            is_registered = True
             wanted = _wanted(app, text)
             # What has a remedy of its own, an install does not mend.
             if any(not difference.fix for difference in differences(text, wanted)):
@@ -255,6 +259,8 @@ def stale_registrations(app: Services) -> list[str]:
         except SettingsError:
             # What is wrong with the file, doctor says.
             continue
+    if app.config.guards_alone and not is_registered and wanted_registrations(app):
+        found.append(_install_command("", is_user=True))
     return found
 
 

@@ -18,7 +18,7 @@ from hookrouter.cli.scaffold.errors import ScaffoldError
 from hookrouter.cli.scaffold.hooks import chosen_hooks, hook_files
 from hookrouter.cli.scaffold.parts import chosen_part, part_files
 from hookrouter.cli.scaffold.source import fill, quoted
-from hookrouter.config import LAST, ORDER
+from hookrouter.config import NO_PLUGINS
 from hookrouter.markers import ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _plugin_name(name: str) -> str:
             f"NAME: found {name!r}, allowed are up to {MAX_NAME} characters: words of a-z and 0-9, joined by dashes, "
             "the first beginning with a letter, for example git-guard"
         )
-    if plugin in (ORDER, LAST):
+    if plugin in NO_PLUGINS:
         raise ScaffoldError(f"NAME: {plugin!r} is a key of [plugins] in config.toml, so no plugin can have that name")
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.name == plugin:

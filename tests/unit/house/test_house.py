@@ -25,7 +25,7 @@ BUDGET = {
     "hookrouter/_routing": 1506,
     "hookrouter/_sandbox": 2219,
     "hookrouter/_serving": 3006,
-    "hookrouter/_setup": 551,
+    "hookrouter/_setup": 598,
     "hookrouter/answering": 410,
     "hookrouter/cli": 7042,
     "hookrouter/dialogs": 4806,

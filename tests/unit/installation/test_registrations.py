@@ -187,10 +187,28 @@ def test_only_plugins_that_can_answer_or_must_refuse_are_registered() -> None:
         plugin("b", PluginStatus.BROKEN, ("setup",)),
         plugin("x", PluginStatus.DISABLED, ("setup",)),
     ]
-    assert registration_sources(listed, config) == [RegistrationSource(("stop",), 10, closed=False)]
+    assert registration_sources(listed, config) == [RegistrationSource(("stop",), 10, closed=False, name="a")]
     for status in (PluginStatus.ACTIVE, PluginStatus.BROKEN):
         guard = plugin("guard", status, ("pre_tool_use_bash",))
-        assert registration_sources([guard], config) == [RegistrationSource(("pre_tool_use_bash",), 20, closed=True)]
+        assert registration_sources([guard], config) == [
+            RegistrationSource(("pre_tool_use_bash",), 20, closed=True, name="guard")
+        ]
+
+
+def test_each_entry_names_the_plugins_that_it_is_for_in_calling_order() -> None:
+    plugins = [
+        RegistrationSource(("pre_tool_use_write", "stop"), 1, closed=False, name="z"),
+        RegistrationSource(("pre_tool_use_bash", "pre_tool_use_mcp"), 1, closed=False, name="a"),
+        RegistrationSource(("pre_tool_use_read", "pre_tool_use_bash"), 1, closed=True, name="guard"),
+        RegistrationSource(("gateway",), 1, closed=False, name="gateway"),
+    ]
+    found = {(want.event, want.matcher): want.plugins for want in registrations(plugins, SCRIPT, None)}
+    assert found == {
+        ("PreToolUse", "Write"): ("z",),
+        ("PreToolUse", "Bash|Read"): ("a", "guard"),
+        ("PreToolUse", "mcp__.*"): ("a",),
+        ("Stop", None): ("z",),
+    }
 
 
 def test_a_guard_that_is_not_known_guards_every_tool_and_nothing_else() -> None:
@@ -198,7 +216,9 @@ def test_a_guard_that_is_not_known_guards_every_tool_and_nothing_else() -> None:
     missing = Plugins((), config, pytest.fail).listing()
     assert [(info.status, info.reason) for info in missing] == [(PluginStatus.BROKEN, NOT_INSTALLED)]
     for listed in ([plugin("guard", PluginStatus.BROKEN, None)], missing):
-        assert registration_sources(listed, config) == [RegistrationSource(UNKNOWN_HOOKS, 10, closed=True)]
+        assert registration_sources(listed, config) == [
+            RegistrationSource(UNKNOWN_HOOKS, 10, closed=True, name="guard")
+        ]
     assert shape(registrations(registration_sources(missing, config), SCRIPT, None)) == [
         ("PreToolUse", None),
         ("PermissionRequest", None),

@@ -9,7 +9,7 @@ import pytest
 
 from hookrouter._config.edit import ConfigEditError, put
 from hookrouter._setup.choices import ChoiceError, Words, choices_of
-from hookrouter._setup.plan import Plan, make_plan
+from hookrouter._setup.plan import Plan, guards_plan, make_plan
 from hookrouter.cli.application import Application
 
 THERE = """\
@@ -148,3 +148,28 @@ def test_a_file_that_was_changed_since_it_was_shown_stays(hookrouter_home: Path)
     put(home, b"[journal]\n", b"[answer]\n")
     assert (hookrouter_home / "config.toml").read_bytes() == b"[answer]\n"
     assert (hookrouter_home / "config.toml").stat().st_mode & 0o777 == 0o600
+
+
+def test_guards_alone_are_one_key_and_the_next_init_switches_the_rest_on(hookrouter_home: Path) -> None:
+    plan = guards_plan(Application.from_environ())
+    assert plan.before is None
+    assert tomllib.loads(after(plan)) == {"plugins": {"guards_alone": True}}
+    later = planned(hookrouter_home, after(plan), Words(person=True))
+    assert after(later).startswith(after(plan).replace("guards_alone = true", "guards_alone = false"))
+    assert [agent["id"] for agent in tomllib.loads(after(later))["agents"]] == ["me"]
+
+
+def test_guards_alone_leave_the_rest_of_a_file_and_are_set_once(hookrouter_home: Path) -> None:
+    (hookrouter_home / "config.toml").write_text("# mine\n[plugins.tmux]\ntimeout = 20 # slow\n")
+    plan = guards_plan(Application.from_environ())
+    assert "# mine\n[plugins.tmux]\ntimeout = 20 # slow\n" in after(plan)
+    assert tomllib.loads(after(plan))["plugins"] == {"guards_alone": True, "tmux": {"timeout": 20}}
+    put(Application.from_environ().home, plan.before, after(plan).encode())
+    assert not guards_plan(Application.from_environ()).changes
+    assert after(make_plan(Application.from_environ(), None)) == after(plan).replace("= true", "= false")
+
+
+def test_guards_alone_are_not_set_beside_agents(hookrouter_home: Path) -> None:
+    (hookrouter_home / "config.toml").write_text(THERE)
+    with pytest.raises(ChoiceError, match=r"--guards: .* has the agents 'ops', which would hear of nothing; allowed"):
+        guards_plan(Application.from_environ())
