@@ -25,7 +25,7 @@ from hookrouter._sandbox.scripted_model import ScriptedModel, ask
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux, TmuxError
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
-from hookrouter.answering.interfaces import DialogPlanner, keystroke_planners
+from hookrouter.answering.interfaces import keystroke_planners
 from hookrouter.terminals import TerminalError, terminal_backends
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def try_client(program: str, app: Services, terminal: str = TMUX) -> ClientRepor
             stage = Stage(folder, _config(config, terminal))
             path, planner = os.path.abspath(program), keystroke_planners(app.plugins).get(config.answer.planner)
             trials = _try(path, stage, server, stack, config, screens)
-            if config.approvals.rules and isinstance(planner, DialogPlanner):
+            if config.approvals.rules and planner is not None and planner.kinds:
                 by_reply = _config(config, terminal, "reply")
                 decisions = try_decisions(path, stage, server, planner.name, (_WIDTH, _HEIGHT), screens, by_reply)
                 trials = chain(trials, decisions)

@@ -12,7 +12,7 @@ Records that a hook process handles are named tuples, the others attrs classes: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,6 @@ __all__ = [
     "AnswerStatus",
     "AskedDialog",
     "Beside",
-    "DialogPlanner",
-    "DialogReader",
     "Done",
     "Effect",
     "GiveUp",
@@ -44,12 +42,10 @@ __all__ = [
     "Taken",
     "View",
     "Wait",
-    "WaitingChannel",
     "answer_channels",
     "find_planner",
     "keystroke_planners",
     "seen_dialog",
-    "serves",
 ]
 
 
@@ -150,8 +146,13 @@ class Taken(NamedTuple):
     """What the planner had read from the screen on which it decided it."""
 
 
-class KeystrokePlanner(Protocol):
+class KeystrokePlanner:
     """Decides the next key from what is on screen. Pure functions: no clock, no terminal, no memory of their own.
+
+    A planner derives from it and must have ``name``. One that enters answers to questions overrides ``read``,
+    ``next_step`` and ``outline``; one that enters decisions about other dialogs names them in ``kinds`` and overrides
+    ``read_dialog``, ``next_dialog_step`` and ``outline_dialog``; one that knows the client's dialogs by sight says so
+    by ``sees_dialogs`` and overrides ``seen``. What it does not override refuses. No method may raise, on any screen.
 
     The channel calls :meth:`read` for each new screen, and :meth:`next_step` if the last key has shown its effect, or
     was lost: then it is still the last one in ``taken``, and the screen is as before, or as the test key has left it.
@@ -161,30 +162,58 @@ class KeystrokePlanner(Protocol):
 
     name: str
     """What ``[answer] planner`` in config.toml names it by."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of other dialogs about which it can enter decisions."""
+    sees_dialogs = False
+    """Whether ``seen`` says which of the client's dialogs is on a screen."""
 
-    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
-        """Return what ``screen`` shows, seen with ``form`` in mind. Must never raise, on any screen."""
+    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:  # noqa: ARG002 - for those that override it
+        """Return what ``screen`` shows, seen with ``form`` in mind."""
+        return View(screen, screen.lines, shown=False)
 
     def next_step(
         self,
-        view: View,
-        form: AskUserQuestionInput,
-        decisions: Sequence[Decision],
-        taken: Sequence[Taken],
+        view: View,  # noqa: ARG002 - as above
+        form: AskUserQuestionInput,  # noqa: ARG002
+        decisions: Sequence[Decision],  # noqa: ARG002
+        taken: Sequence[Taken],  # noqa: ARG002
     ) -> Step:
         """Return what to do on a screen that :meth:`read` has read, to bring ``decisions`` into the dialog of ``form``.
 
         ``taken`` holds the steps of this delivery so far, oldest first. Must return ``GiveUp`` or ``Wait`` on every
         screen that does not show this form, and ``GiveUp`` before the first key if the decisions cannot be entered.
-        Must never raise.
         """
+        return GiveUp(self._refusal("question"))
 
-    def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
+    def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:  # noqa: ARG002 - as above
         """Describe in words, one line a step, what a freshly opened dialog would get (``answer --dry-run``).
 
         A planner that refuses returns one line, ``nothing: `` and the reason
         (:func:`hookrouter.answering.forms.outline` writes it).
         """
+        return [f"nothing: {self._refusal('question')}"]
+
+    def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:  # noqa: ARG002 - for those that override it
+        """Return what ``screen`` shows, seen with ``asked`` in mind, which is of one of its ``kinds``."""
+        return View(screen, screen.lines, shown=False)
+
+    def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:  # noqa: ARG002 - as above
+        """Return what to do on a screen that :meth:`read_dialog` has read, to bring the decision into the dialog.
+
+        Must return ``GiveUp`` or ``Wait`` on every screen that may show another call's dialog.
+        """
+        return GiveUp(self._refusal(asked.kind))
+
+    def outline_dialog(self, asked: AskedDialog) -> list[str]:
+        """Describe in words, one line a step, what a freshly opened dialog would get; refuse as ``outline`` does."""
+        return [f"nothing: {self._refusal(asked.kind)}"]
+
+    def seen(self, screen: Screen) -> SeenDialog | None:  # noqa: ARG002 - for those that override it
+        """Return the client's dialog on ``screen``; None if there is none that it knows."""
+        return None
+
+    def _refusal(self, kind: str) -> str:
+        return f"the planner {self.name} knows no dialog of the kind {kind}"
 
 
 class AskedDialog(NamedTuple):
@@ -203,30 +232,6 @@ class AskedDialog(NamedTuple):
     and not ended, without an ``input`` if only its tool is known."""
 
 
-@runtime_checkable
-class DialogPlanner(Protocol):
-    """What a keystroke planner may offer besides: to enter decisions about dialogs that are no questions.
-
-    Its methods are those of :class:`KeystrokePlanner`, with an :class:`AskedDialog` in place of form and decisions, and
-    the same must hold for them.
-    """
-
-    kinds: tuple[str, ...]
-    """The kinds of dialogs that it knows."""
-
-    def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
-        """Return what ``screen`` shows, seen with ``asked`` in mind. Must never raise, on any screen."""
-
-    def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
-        """Return what to do on a screen that :meth:`read_dialog` has read, to bring the decision into the dialog.
-
-        Must return ``GiveUp`` or ``Wait`` on every screen that may show another call's dialog. Must never raise.
-        """
-
-    def outline_dialog(self, asked: AskedDialog) -> list[str]:
-        """Describe in words, one line a step, what a freshly opened dialog would get."""
-
-
 class SeenDialog(NamedTuple):
     """A dialog of the client, of which a planner knows what it is."""
 
@@ -238,14 +243,6 @@ class SeenDialog(NamedTuple):
     """What it is about: the lines above its rows, without its edge."""
     is_told: bool = False
     """Whether a hook tells of it, so that nobody else need."""
-
-
-@runtime_checkable
-class DialogReader(Protocol):
-    """What a keystroke planner may offer besides: to say which of the client's dialogs is on a screen."""
-
-    def seen(self, screen: Screen) -> SeenDialog | None:
-        """Return the dialog on ``screen``; None if there is none that it knows. Must never raise, on any screen."""
 
 
 class AnswerStatus:
@@ -331,36 +328,36 @@ EVERY_KIND = "*"
 """In ``kinds`` of an answer channel: whatever a plugin brings."""
 
 
-def serves(channel: object, kind: str) -> bool:
-    """Whether an answer channel says that it serves dialogs of this kind."""
-    kinds = getattr(channel, "kinds", ("question",))
-    return kind in kinds or EVERY_KIND in kinds
-
-
-class AnswerChannel(Protocol):
+class AnswerChannel:
     """Brings an answer to Claude Code.
 
-    A channel that can also bring the decisions of other kinds of dialogs has an attribute ``kinds`` that names all that
-    it serves, or holds :data:`EVERY_KIND`; without it, it is asked for the answers to questions alone.
+    A channel derives from it and must have ``name`` and ``deliver``. What else it can, it says by ``kinds``, and by
+    ``hands_over`` with ``is_waiting``.
     """
 
     name: str
+    """What ``[answer] channels`` in config.toml lists it by."""
+    kinds: tuple[str, ...] = ("question",)
+    """The kinds of dialogs whose decisions it can bring; with :data:`EVERY_KIND` among them, those of any kind."""
+    hands_over = False
+    """Whether it hands the answer to something that waits for it, as ``is_waiting`` says, and cannot bring it else."""
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
         """Deliver the answer, or say why not. Blocks until then; never raises for a dialog or terminal in any state."""
+        raise NotImplementedError
 
-
-@runtime_checkable
-class WaitingChannel(Protocol):
-    """What an answer channel may offer besides: to say whether something waits for the answer to a question."""
-
-    def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
+    def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:  # noqa: ARG002 - for those that override it
         """Whether an answer to this question would be taken at once. For lists of questions; changes nothing."""
+        return False
+
+    def serves(self, kind: str) -> bool:
+        """Whether it can bring decisions about dialogs of this kind."""
+        return kind in self.kinds or EVERY_KIND in self.kinds
 
 
 def keystroke_planners(plugins: Plugins) -> dict[str, KeystrokePlanner]:
     """Return the keystroke planners that active plugins contribute, by name."""
-    return plugins.contributions("keystroke_planner")
+    return plugins.contributions("keystroke_planner", base=KeystrokePlanner)
 
 
 def find_planner(plugins: Plugins, name: str, kind: str) -> KeystrokePlanner | None:
@@ -370,13 +367,9 @@ def find_planner(plugins: Plugins, name: str, kind: str) -> KeystrokePlanner | N
     """
     planners = keystroke_planners(plugins)
     named = planners.get(name)
-    if named is None or _knows(named, kind):
+    if named is None or kind in named.kinds:
         return named
-    return next((planner for planner in planners.values() if _knows(planner, kind)), named)
-
-
-def _knows(planner: KeystrokePlanner, kind: str) -> bool:
-    return isinstance(planner, DialogPlanner) and kind in planner.kinds
+    return next((planner for planner in planners.values() if kind in planner.kinds), named)
 
 
 def seen_dialog(plugins: Plugins, name: str) -> Callable[[Screen], SeenDialog | None] | None:
@@ -387,9 +380,9 @@ def seen_dialog(plugins: Plugins, name: str) -> Callable[[Screen], SeenDialog | 
     """
     planners = keystroke_planners(plugins)
     named = planners.get(name)
-    if not isinstance(named, DialogReader):
+    if named is None or not named.sees_dialogs:
         return None
-    readers = [named, *(one for one in planners.values() if one is not named and isinstance(one, DialogReader))]
+    readers = [named, *(one for one in planners.values() if one is not named and one.sees_dialogs)]
 
     def seen_on(screen: Screen) -> SeenDialog | None:
         found = [seen for one in readers if (seen := one.seen(screen)) is not None]
@@ -400,4 +393,4 @@ def seen_dialog(plugins: Plugins, name: str) -> Callable[[Screen], SeenDialog | 
 
 def answer_channels(plugins: Plugins) -> dict[str, AnswerChannel]:
     """Return the answer channels that active plugins contribute, by name."""
-    return plugins.contributions("answer_channel")
+    return plugins.contributions("answer_channel", base=AnswerChannel)

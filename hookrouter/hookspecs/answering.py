@@ -26,7 +26,7 @@ class AnswerSpecs:
     def answer_channel(self) -> AnswerChannel | None:
         """When: an answer is to be delivered, never in a hook process.
 
-        Returns: ``None`` for no channel, or an object with the members of
+        Returns: ``None`` for no channel, or an object whose class derives from
         :class:`~hookrouter.answering.interfaces.AnswerChannel`. Its ``name`` is what ``[answer] channels`` in
         config.toml lists.
 
@@ -71,7 +71,7 @@ class AnswerSpecs:
     def keystroke_planner(self) -> KeystrokePlanner | None:
         """When: an answer is to be typed, never in a hook process.
 
-        Returns: ``None`` for no planner, or an object with the members of
+        Returns: ``None`` for no planner, or an object whose class derives from
         :class:`~hookrouter.answering.interfaces.KeystrokePlanner`. Its ``name`` is what ``[answer] planner`` in
         config.toml names.
 
@@ -94,7 +94,7 @@ class AnswerSpecs:
     def terminal_backend(self) -> TerminalBackend | None:
         """When: a session's terminal is looked for, also in hook processes, so it must import little.
 
-        Returns: ``None`` for no backend, or an object with the members of
+        Returns: ``None`` for no backend, or an object whose class derives from
         :class:`~hookrouter.terminals.TerminalBackend`. Its ``name`` is what ``[answer] terminal`` in
         config.toml names.
 

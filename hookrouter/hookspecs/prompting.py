@@ -19,7 +19,7 @@ class PromptSpecs:
     def prompt_channel(self) -> PromptChannel | None:
         """When: an item of a session's queue is to be submitted.
 
-        Returns: ``None`` for no channel, or an object with the members of
+        Returns: ``None`` for no channel, or an object whose class derives from
         :class:`~hookrouter.queue.channels.PromptChannel`. Its ``name`` is what ``[sessions] channels`` in config.toml
         lists.
 

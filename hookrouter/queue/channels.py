@@ -7,7 +7,7 @@ Authors test a channel with :class:`hookrouter.testing.contracts.prompt_channel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,16 +19,11 @@ if TYPE_CHECKING:
     from hookrouter.terminals import TerminalAddress, TerminalBackend
 
 __all__ = [
-    "ExactChannel",
-    "PreparingChannel",
     "PromptChannel",
     "PromptOutcome",
     "PromptRequest",
     "PromptStatus",
-    "SeeingChannel",
-    "is_exact",
     "prompt_channels",
-    "sees_idle",
 ]
 
 
@@ -111,29 +106,30 @@ class PromptRequest(NamedTuple):
     """Where hookrouter keeps its things, such as the router's sockets; None if nobody has said."""
 
 
-class PromptChannel(Protocol):
-    """Submits items in sessions."""
+class PromptChannel:
+    """Submits items in sessions.
+
+    A channel derives from it and must have ``name``, ``refusal`` and ``submit``. What else it can, it says by
+    ``sees_idle`` and ``is_exact``, and by overriding ``prepare``.
+    """
 
     name: str
     """What ``[sessions] channels`` in config.toml lists it by."""
+    sees_idle = False
+    """Whether it sees by itself that the client is ready, and gives the item back if not. Then ``submit`` is called as
+    soon as a hook has told of a turn's end, and not only when the client's own registry of sessions says so, which
+    follows some tenths of a second later (2.1.330)."""
+    is_exact = False
+    """Whether it cannot submit anything but exactly the item. Then an item that is on its way does not fail because a
+    person submits something meanwhile: it comes behind that, and a proof decides. What is typed into a box could have
+    become a part of what the person submitted."""
 
     def refusal(self, request: PromptRequest) -> str:
         """Return why this channel cannot carry this item into this session, in one sentence; empty if it can.
 
         Looks at the request alone: it asks no terminal and changes nothing. Must never raise.
         """
-
-    def submit(self, request: PromptRequest) -> PromptOutcome:
-        """Submit the item exactly as it is, or leave the session as it was and say why.
-
-        Blocks until the act is done, not until it is proven. The act is done at most once, also over several calls for
-        the same item of which any was killed at any moment. Must never raise for a session in any state.
-        """
-
-
-@runtime_checkable
-class PreparingChannel(Protocol):
-    """What a channel may offer besides: to get ready while Claude still works."""
+        raise NotImplementedError
 
     def prepare(self, request: PromptRequest) -> None:
         """Get ready for the item, which comes soon, and which this channel is the first to carry.
@@ -142,35 +138,15 @@ class PreparingChannel(Protocol):
         Submits nothing. May raise StoreError.
         """
 
+    def submit(self, request: PromptRequest) -> PromptOutcome:
+        """Submit the item exactly as it is, or leave the session as it was and say why.
 
-@runtime_checkable
-class SeeingChannel(Protocol):
-    """What a channel may offer besides: to see by itself that the client is ready, and give an item back if not."""
-
-    sees_idle: bool
-    """If true, ``submit`` is called as soon as a hook has told of a turn's end, and not only when the client's own
-    registry of sessions says so, which follows some tenths of a second later (2.1.330)."""
-
-
-@runtime_checkable
-class ExactChannel(Protocol):
-    """What a channel may say besides: that it cannot submit anything but exactly the item."""
-
-    is_exact: bool
-    """If true, an item that is on its way does not fail because a person submits something meanwhile: it comes behind
-    that, and a proof decides. What is typed into a box could have become a part of what the person submitted."""
-
-
-def sees_idle(channel: PromptChannel) -> bool:
-    """Whether a channel sees by itself that the client is ready, see :class:`SeeingChannel`."""
-    return isinstance(channel, SeeingChannel) and channel.sees_idle
-
-
-def is_exact(channel: PromptChannel) -> bool:
-    """Whether a channel can submit nothing but exactly the item, see :class:`ExactChannel`."""
-    return isinstance(channel, ExactChannel) and channel.is_exact
+        Blocks until the act is done, not until it is proven. The act is done at most once, also over several calls for
+        the same item of which any was killed at any moment. Must never raise for a session in any state.
+        """
+        raise NotImplementedError
 
 
 def prompt_channels(plugins: Plugins) -> dict[str, PromptChannel]:
     """Return the prompt channels that active plugins contribute, by name."""
-    return plugins.contributions("prompt_channel")
+    return plugins.contributions("prompt_channel", base=PromptChannel)

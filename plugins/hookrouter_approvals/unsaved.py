@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter import events
-from hookrouter.answering.interfaces import AskedDialog, DialogPlanner, keystroke_planners
+from hookrouter.answering.interfaces import AskedDialog, keystroke_planners
 from hookrouter.dialogs.messages.answer_schema import action_schema
 from hookrouter.dialogs.messages.ways import way
 from hookrouter.dialogs.opening import Opening
@@ -122,13 +122,14 @@ def _on_screen(calls: list[OpenCall], stalled: Stalled) -> list[OpenCall]:
     planner = keystroke_planners(context.plugins).get(context.config.answer.planner)
     address = context.terminal
     backend = None if address is None else terminal_backends(context.plugins).get(address.backend)
-    if address is None or backend is None or not isinstance(planner, DialogPlanner):
+    if address is None or backend is None or planner is None:
         return []
     try:
         screen = backend.capture(address)
     except TerminalError:
         return []
-    return [call for call in calls if planner.read_dialog(screen, _asked(call, folder_of(context))).shown]
+    asked = [(call, _asked(call, folder_of(context))) for call in calls]
+    return [call for call, one in asked if one.kind in planner.kinds and planner.read_dialog(screen, one).shown]
 
 
 def _asked(call: OpenCall, folder: str) -> AskedDialog:

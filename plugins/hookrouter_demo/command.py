@@ -209,7 +209,6 @@ def _refused(name: str, stage: Stage) -> dict[str, str]:
     """Return why a planner refuses scenes, by their names. Raises TerminalUnavailableError if there is none."""
     from hookrouter.answering.decisions import FreeText, MultiSelect, Select
     from hookrouter.answering.forms import refusal_of
-    from hookrouter.answering.interfaces import DialogPlanner
     from hookrouter.cli.application import Application
     from hookrouter.storage.home import HOME_VARIABLE
     from hookrouter.testing.sandbox import TerminalUnavailableError
@@ -239,8 +238,7 @@ def _refused(name: str, stage: Stage) -> dict[str, str]:
         for scene in SCENES
     }
     refused = {scene: why for scene, lines in outlines.items() if (why := refusal_of(lines)) is not None}
-    chosen = planners[name]
-    known = chosen.kinds if isinstance(chosen, DialogPlanner) else ()
+    known = planners[name].kinds
     unknown = {scene.name: "it knows questions alone" for scene in CALLS if scene.kind not in known}
     return refused | unknown
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter.answering.decisions import Chat, Select
-from hookrouter.answering.interfaces import EVERY_KIND, AnswerOutcome, AnswerStatus
+from hookrouter.answering.interfaces import EVERY_KIND, AnswerChannel, AnswerOutcome, AnswerStatus
 from hookrouter.answering.recording import recorded_answer
 from hookrouter.dialogs.handover import ANSWER, WAITING, Handover
 from hookrouter.util.claude_process import process_space
@@ -33,15 +33,16 @@ _LOOK = 0.5
 """Seconds between two looks whether the hook still lives, of which nothing tells."""
 
 
-class ReplyChannel:
+class ReplyChannel(AnswerChannel):
     """The answer channel that hands the answer to the waiting PermissionRequest hook."""
 
     name = "reply"
     kinds = (EVERY_KIND,)
     """It hands over whatever the waiting hook is to say."""
+    hands_over = True
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
-        """Hand the answer over. See :class:`hookrouter.answering.interfaces.AnswerChannel`."""
+        """Hand the answer over."""
         if request.store is None:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "there is no state folder to pass the answer through")
         handover = _handover(request, request.store)
@@ -51,7 +52,7 @@ class ReplyChannel:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, f"the answer cannot be passed on: {error}")
 
     def is_waiting(self, store: DocumentStore, session_id: str, form: AskUserQuestionInput) -> bool:
-        """Whether a hook waits. See :class:`hookrouter.answering.interfaces.WaitingChannel`."""
+        """Whether a hook waits."""
         return Handover.of(store, session_id, form.raw).waiting() is not None
 
     def _deliver(self, request: AnswerRequest, handover: Handover) -> AnswerOutcome:

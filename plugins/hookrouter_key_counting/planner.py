@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_previews, has_review, outline, why_untypable
-from hookrouter.answering.interfaces import Done, Effect, GiveUp, Paste, Press, View, Wait
+from hookrouter.answering.interfaces import Done, Effect, GiveUp, KeystrokePlanner, Paste, Press, View, Wait
 from hookrouter.answering.labels import cut, recorded_label
 from hookrouter.answering.recording import chosen_options
 
@@ -45,7 +45,7 @@ _END = 40
 """How much of the end of such a text must be on screen."""
 
 
-class KeyCountingPlanner:
+class KeyCountingPlanner(KeystrokePlanner):
     """The keystroke planner that counts."""
 
     name = "key-counting"
@@ -64,7 +64,7 @@ class KeyCountingPlanner:
         decisions: Sequence[Decision],
         taken: Sequence[Taken],
     ) -> Step:
-        """Return what to do on this screen. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
+        """Return what to do on this screen."""
         refusal = _refusal(form, decisions)
         if refusal is not None:
             return GiveUp(refusal)

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Protocol
 from hookrouter.answering.decisions import Select
 from hookrouter.answering.interfaces import (
     EVERY_KIND,
+    AnswerChannel,
     AnswerOutcome,
     AnswerStatus,
-    DialogPlanner,
     Done,
     Effect,
     GiveUp,
@@ -57,7 +57,7 @@ _STEPS = 60
 _STEPS_PER_QUESTION = 80
 
 
-class KeysChannel:
+class KeysChannel(AnswerChannel):
     """The answer channel that types into the terminal."""
 
     name = "keys"
@@ -75,7 +75,7 @@ class KeysChannel:
         self._sleep = sleep
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
-        """Type the answer into the request's pane. See :class:`hookrouter.answering.interfaces.AnswerChannel`."""
+        """Type the answer into the request's pane."""
         address, terminal, planner = request.address, request.terminal, request.planner
         if address is None or terminal is None:
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, "the session is in no terminal that a backend knows")
@@ -134,7 +134,7 @@ class _FormScript:
 class _DialogScript:
     """The decision about another dialog."""
 
-    def __init__(self, planner: DialogPlanner, asked: AskedDialog) -> None:
+    def __init__(self, planner: KeystrokePlanner, asked: AskedDialog) -> None:
         self._planner = planner
         self._asked = asked
 
@@ -156,7 +156,7 @@ def _script(request: AnswerRequest, planner: KeystrokePlanner) -> _Script | str:
         return _FormScript(planner, request)
     if request.dialog is None:
         return f"no keys can enter it on a dialog of the kind {request.kind}"
-    if not isinstance(planner, DialogPlanner) or request.kind not in planner.kinds:
+    if request.kind not in planner.kinds:
         return f"the planner {planner.name} knows no dialog of the kind {request.kind}"
     return _DialogScript(planner, request.dialog)
 

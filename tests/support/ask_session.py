@@ -13,7 +13,7 @@ import hookrouter_ask_user_question as plugin
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, KeystrokePlanner
 from hookrouter.cli.application import Application
 from hookrouter.config import Config
 from hookrouter.context import Context
@@ -54,7 +54,7 @@ class Terminal(TerminalBackend):
         return TerminalAddress(self.name, session, environ.get("FAKE_PANE", "%1"), "") if session else None
 
 
-class Channel:
+class Channel(AnswerChannel):
     """An answer channel that does what the test says."""
 
     def __init__(self, name: str) -> None:
@@ -69,7 +69,7 @@ class Channel:
         return self.act(request)
 
 
-class Planner:
+class Planner(KeystrokePlanner):
     """A planner that can only describe."""
 
     name = "grammar"

@@ -21,7 +21,7 @@ from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import hookimpl
-from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.delivery import attempt, evidence, loop
 from hookrouter.queue.delivery.loop import QueueDeliverer
 from hookrouter.queue.documents import Queue, change_queue, ended_items, read_queue
@@ -416,7 +416,7 @@ class _Contribution:
         return _Channel(self._world)
 
 
-class _Channel:
+class _Channel(PromptChannel):
     """A channel by keys, as the interface asks for."""
 
     name = "model"

@@ -12,7 +12,7 @@ import time
 
 from hookrouter import hookimpl
 from hookrouter._sandbox.client import prompt_box
-from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.storage.interface import StoreError
 from hookrouter.terminals import TerminalError
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 TYPED, ENTERED = "typed", "entered"
 
 
-class TypingChannel:
+class TypingChannel(PromptChannel):
     """See the module."""
 
     name = "typing"

@@ -107,7 +107,7 @@ def test_decisions_are_options() -> None:
 
 
 class TestRewindPlanner(KeystrokePlannerContract):
-    refused = dict.fromkeys(CASES, "only knows the Rewind list")
+    refused = dict.fromkeys(CASES, "the planner rewind knows no dialog of the kind question")
 
     @pytest.fixture
     def planner(self) -> RewindPlanner:

@@ -243,14 +243,12 @@ def _missed(app: Application, paused: list[Pause], session: str | None) -> list[
 
 def _is_hook_waiting(app: Application, question: Dialog) -> bool:
     """Whether a hook waits beside the dialog, to give the answer to Claude Code at once."""
-    from hookrouter.answering.interfaces import WaitingChannel
     from hookrouter.dialogs.answers.channels import is_awaited
     from hookrouter.dialogs.form import FormError, form_of
 
-    channels = [one for one in answer_channels(app.plugins).values() if isinstance(one, WaitingChannel)]
     try:
         form = form_of(question)
-        return any(is_awaited(app, question, form, channel) for channel in channels)
+        return any(is_awaited(app, question, form, one) for one in answer_channels(app.plugins).values())
     except FormError:
         return False
 

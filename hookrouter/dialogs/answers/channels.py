@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.answering.forms import refusal_of
-from hookrouter.answering.interfaces import (
-    DialogPlanner,
-    WaitingChannel,
-    answer_channels,
-    find_planner,
-    keystroke_planners,
-    serves,
-)
+from hookrouter.answering.interfaces import answer_channels, find_planner, keystroke_planners
 from hookrouter.dialogs.answers.result import ExitCode
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.handover import Handover
@@ -73,7 +66,7 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
     A channel that hands answers to hooks serves only while a hook waits.
     """
     for name, channel in answer.channels.items():
-        if not isinstance(channel, WaitingChannel):
+        if not channel.hands_over:
             break
         if is_awaited(app, answer.question, answer.form, channel):
             step = f"hand the answer to the hook that waits beside the dialog, through the channel {name}; no key"
@@ -86,7 +79,7 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
         return result._replace(outcome="invalid", exit_code=ExitCode.BAD_INPUT, reason=reason)
     if answer.question.is_form:
         steps = tuple(planner.outline(answer.form, answer.decisions))
-    elif answer.dialog is None or not isinstance(planner, DialogPlanner) or answer.dialog.kind not in planner.kinds:
+    elif answer.dialog is None or answer.dialog.kind not in planner.kinds:
         what = f"no keys can enter it on a dialog of the kind {answer.question.kind}"
         return result._replace(reason=f"no hook is waiting beside the dialog, and {what}")
     else:
@@ -97,12 +90,12 @@ def planned(app: Services, answer: CheckedAnswer, result: AnswerResult) -> Answe
     return result._replace(outcome="planned", exit_code=ExitCode.OK, reason="nothing was done", steps=steps)
 
 
-def is_awaited(app: Services, question: Dialog, form: AskUserQuestionInput, channel: WaitingChannel) -> bool:
+def is_awaited(app: Services, question: Dialog, form: AskUserQuestionInput, channel: AnswerChannel) -> bool:
     """Whether something waits for the answer to a question, to take it at once through this channel."""
+    if not channel.hands_over or not channel.serves(question.kind):
+        return False
     if question.is_form:
         return channel.is_waiting(app.store, question.session_id, form)
-    if not serves(channel, question.kind):
-        return False
     return Handover.of_call(app.store, question.session_id, question.tool_use_id).waiting() is not None
 
 

@@ -12,7 +12,6 @@ from hookrouter.answering.interfaces import (
     AnswerStatus,
     Beside,
     find_planner,
-    serves,
 )
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.answers.channels import unknown_parts
@@ -156,7 +155,7 @@ class HandingOver:
             client_pid=documents.client_here(self._question),
         )
         serving = {
-            name: channel for name, channel in self._answer.channels.items() if serves(channel, self._question.kind)
+            name: channel for name, channel in self._answer.channels.items() if channel.serves(self._question.kind)
         }
         reasons = [
             f"{name}: it serves no dialog of the kind {self._question.kind}"

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.dialogs.transcript import client_version
 from hookrouter.queue import transitions
-from hookrouter.queue.channels import (
-    PreparingChannel,
-    PromptOutcome,
-    PromptRequest,
-    PromptStatus,
-    is_exact,
-    prompt_channels,
-    sees_idle,
-)
+from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus, prompt_channels
 from hookrouter.queue.delivery.evidence import LOOK, RECORD_LOOK, Lasting
 from hookrouter.queue.delivery.sight import (
     LAG_SECONDS,
@@ -133,7 +125,7 @@ class SessionChannels:
             self._prepared.add(item.id)
             asked = ((one, self._request(record, item, one)) for one in self.listed())
             channel, request = next((one for one in asked if not _refusal(*one)), (None, None))
-            if isinstance(channel, PreparingChannel) and request is not None:
+            if channel is not None and request is not None:
                 try:
                     channel.prepare(request)
                 except Exception as error:  # noqa: BLE001 - it is a plugin's, and is asked to submit the item later
@@ -192,7 +184,7 @@ def _refusal(channel: PromptChannel, request: PromptRequest) -> str:
 
 def _why_not_by(channel: PromptChannel, sight: Sight) -> str:
     """Return why a channel may not submit anything now; empty if it may."""
-    return why_not_yet(sight, now()) if sees_idle(channel) else why_not(sight)
+    return why_not_yet(sight, now()) if channel.sees_idle else why_not(sight)
 
 
 class _Tried(NamedTuple):
@@ -357,7 +349,7 @@ class Attempts:
         return 0.0
 
     def _begin(self, record: SessionRecord, item: Item, channel: PromptChannel) -> Item | None:
-        boot, name, exact = client_mark(record), channel.name, is_exact(channel)
+        boot, name, exact = client_mark(record), channel.name, channel.is_exact
         changed = self._queue.change(
             lambda queue: transitions.begun(queue, item.id, boot=boot, channel=name, exact=exact)
         )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import pytest
 
 from hookrouter.answering.decisions import Select
-from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, WaitingChannel
+from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus
 from hookrouter.testing.contracts.keystroke_planner import CASES
-from hookrouter.testing.contracts.optional import misspelt_methods
+from hookrouter.testing.contracts.optional import misspelt_methods, overrides
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter.util.text import printable
 
@@ -57,11 +57,14 @@ class AnswerChannelContract:
     holds. Nothing of it may then be recorded."""
 
     def test_it_has_a_name(self, channel: AnswerChannel) -> None:
+        assert isinstance(channel, AnswerChannel)
         assert isinstance(channel.name, str)
         assert channel.name == channel.name.strip() != ""
 
     def test_optional_methods_are_spelt_right(self, channel: AnswerChannel) -> None:
-        assert misspelt_methods(channel, AnswerChannel, (WaitingChannel,)) == []
+        assert misspelt_methods(channel, AnswerChannel) == []
+        assert overrides(channel, AnswerChannel, "is_waiting") == channel.hands_over
+        assert channel.serves("question")
 
     @pytest.mark.parametrize("name", CASES)
     def test_an_answer_is_recorded_as_it_was_meant(
@@ -114,7 +117,7 @@ class AnswerChannelContract:
         assert (client.recorded() is not None) == (delivery.status == AnswerStatus.DELIVERED)
 
     def test_it_says_whether_somebody_waits(self, channel: AnswerChannel, client: AskingClient) -> None:
-        if not isinstance(channel, WaitingChannel):
+        if not channel.hands_over:
             return
         form = _form(*_CASE.questions)
         request = client.ask(form)

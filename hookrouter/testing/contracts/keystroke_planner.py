@@ -15,8 +15,6 @@ from hookrouter.answering.decisions import Chat, Decision, FreeText, MultiSelect
 from hookrouter.answering.forms import refusal_of
 from hookrouter.answering.interfaces import (
     AskedDialog,
-    DialogPlanner,
-    DialogReader,
     Done,
     Effect,
     GiveUp,
@@ -28,7 +26,7 @@ from hookrouter.answering.interfaces import (
     Wait,
 )
 from hookrouter.terminals import Screen, TerminalAddress
-from hookrouter.testing.contracts.optional import misspelt_methods
+from hookrouter.testing.contracts.optional import misspelt_methods, overrides
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 
 if TYPE_CHECKING:
@@ -342,7 +340,19 @@ class KeystrokePlannerContract:
             assert isinstance(step, (Press, Paste, Wait, Done, GiveUp))
 
     def test_its_optional_methods_are_those_that_are_called(self, planner: KeystrokePlanner) -> None:
-        assert misspelt_methods(planner, KeystrokePlanner, (DialogPlanner, DialogReader)) == []
+        assert isinstance(planner, KeystrokePlanner)
+        assert misspelt_methods(planner, KeystrokePlanner) == []
+        forms, dialogs, sight = (
+            {overrides(planner, KeystrokePlanner, name) for name in names}
+            for names in (
+                ("read", "next_step", "outline"),
+                ("read_dialog", "next_dialog_step", "outline_dialog"),
+                ("seen",),
+            )
+        )
+        assert len(forms) == 1, "a planner for questions has read(), next_step() and outline()"
+        assert dialogs == {bool(planner.kinds)}, "`kinds` goes with read_dialog(), next_dialog_step(), outline_dialog()"
+        assert sight == {planner.sees_dialogs}, "`sees_dialogs` goes with seen()"
 
     @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(lines=_lines)
@@ -350,16 +360,14 @@ class KeystrokePlannerContract:
         self, planner: KeystrokePlanner, lines: list[str]
     ) -> None:
         screen = Screen(tuple(lines), 80, 40)
-        if isinstance(planner, DialogReader):
-            seen = planner.seen(screen)
-            assert seen is None or (seen.kind.strip() and all(row.strip() for row in seen.rows))
-        if isinstance(planner, DialogPlanner):
-            for kind in set(planner.kinds) & set(_DIALOGS):
-                request, decision = _DIALOGS[kind]
-                asked = AskedDialog(kind, request, decision, folder="/project")
-                view = planner.read_dialog(screen, asked)
-                assert isinstance(planner.next_dialog_step(view, asked, ()), (Wait, GiveUp))
-                assert all(line and "\n" not in line for line in planner.outline_dialog(asked))
+        seen = planner.seen(screen)
+        assert seen is None or (seen.kind.strip() and all(row.strip() for row in seen.rows))
+        for kind in set(planner.kinds) & set(_DIALOGS):
+            request, decision = _DIALOGS[kind]
+            asked = AskedDialog(kind, request, decision, folder="/project")
+            view = planner.read_dialog(screen, asked)
+            assert isinstance(planner.next_dialog_step(view, asked, ()), (Wait, GiveUp))
+            assert all(line and "\n" not in line for line in planner.outline_dialog(asked))
 
     @pytest.mark.parametrize("name", CASES)
     def test_another_forms_dialog_is_left_alone(self, planner: KeystrokePlanner, name: str) -> None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["misspelt_methods", "overrides"]
 
@@ -22,25 +18,12 @@ def overrides(value: object, base: type, name: str) -> bool:
     return getattr(type(value), name, None) is not getattr(base, name)
 
 
-def misspelt_methods(value: object, required: type, optional: Iterable[type]) -> list[str]:
-    """Return what is wrong with an object's optional methods, one fault each; nothing if all is well.
-
-    ``required`` is the protocol or base class that the object fulfils, ``optional`` are the protocols that it may. A
-    fault is a method whose name is much like one of theirs and none of them, and a protocol of which only a part is
-    there.
-    """
-    optional = list(optional)
-    names, known = _public(type(value)), _public(required).union(*map(_public, optional))
-    missing = known - names
-    if required in type(value).__mro__:
-        missing |= {name for name in _public(required) if not overrides(value, required, name)}
-    faults = []
-    for name in sorted(names - known):
-        alike = difflib.get_close_matches(name, missing, n=1, cutoff=_ALIKE)
-        if alike:
-            faults.append(f"{name}() is never called; {alike[0]}() is meant?")
-    for part in optional:
-        absent = _public(part) - names
-        if absent and absent != _public(part):
-            faults.append(f"{part.__name__} wants {', '.join(f'{each}()' for each in sorted(absent))} too")
-    return faults
+def misspelt_methods(value: object, base: type) -> list[str]:
+    """Return which methods of an object are much like one that its base class has, one line each; nothing if none."""
+    known = _public(base)
+    missing = {name for name in known if not overrides(value, base, name)}
+    return [
+        f"{name}() is never called; {alike[0]}() is meant?"
+        for name in sorted(_public(type(value)) - known)
+        if (alike := difflib.get_close_matches(name, missing, n=1, cutoff=_ALIKE))
+    ]

@@ -9,6 +9,7 @@ import pytest
 from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter.storage.interface import StoreError
+from hookrouter.testing.contracts.optional import misspelt_methods
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -69,8 +70,12 @@ class PromptChannelContract:
     """What the channel cannot bring: the name of a text in ``ITEMS``, with a text that its reason holds."""
 
     def test_it_has_a_name(self, channel: PromptChannel) -> None:
+        assert isinstance(channel, PromptChannel)
         assert isinstance(channel.name, str)
         assert channel.name == channel.name.strip() != ""
+
+    def test_optional_methods_are_spelt_right(self, channel: PromptChannel) -> None:
+        assert misspelt_methods(channel, PromptChannel) == []
 
     @pytest.mark.parametrize("name", ITEMS)
     def test_an_item_is_submitted_exactly_and_once(

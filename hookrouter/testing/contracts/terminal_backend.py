@@ -322,7 +322,7 @@ class TerminalBackendContract(GoneContract, HoldingContract):
             other.wait_received(b"x")
 
     def test_optional_methods_are_whole_and_spelt_right(self, backend: TerminalBackend) -> None:
-        assert misspelt_methods(backend, TerminalBackend, ()) == []
+        assert misspelt_methods(backend, TerminalBackend) == []
         for can, names in _TOGETHER.items():
             assert {overrides(backend, TerminalBackend, name) for name in names} == {getattr(backend, can)}, can
 

@@ -40,7 +40,7 @@ def read(screen: Screen, asked: AskedDialog) -> View:
 
 
 def next_step(view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
-    """Return what to do. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+    """Return what to do. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
     if refusal := refusal_of_decision(asked.kind, asked.decision):
         return GiveUp(refusal)
     state = view.state

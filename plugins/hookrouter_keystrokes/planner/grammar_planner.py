@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
-from hookrouter.answering.interfaces import Done, GiveUp, Press, SeenDialog, View, Wait
+from hookrouter.answering.interfaces import Done, GiveUp, KeystrokePlanner, Press, SeenDialog, View, Wait
 from hookrouter_keystrokes.decisions import planner
 from hookrouter_keystrokes.dialog_forms import TOLD
 from hookrouter_keystrokes.planner.chat import ChatPlan
@@ -53,11 +53,12 @@ _REPEATS = 3
 """How often one key is pressed on one state of the dialog, before that counts as going in circles."""
 
 
-class GrammarPlanner:
+class GrammarPlanner(KeystrokePlanner):
     """The keystroke planner that reads the dialog by its grammar."""
 
     name = "grammar"
     kinds = ("permission", "plan", "blocked")
+    sees_dialogs = True
 
     def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
         """Return what is on screen; its state is one of :mod:`hookrouter_keystrokes.screens.model`."""
@@ -79,7 +80,7 @@ class GrammarPlanner:
         decisions: Sequence[Decision],
         taken: Sequence[Taken],
     ) -> Step:
-        """Return what to do. See :class:`hookrouter.answering.interfaces.KeystrokePlanner`."""
+        """Return what to do."""
         refusal = _refusal(form, decisions)
         if refusal is not None:
             return GiveUp(refusal)
@@ -91,11 +92,11 @@ class GrammarPlanner:
         return outline(_refusal(form, decisions), lambda: _outline(form, decisions))
 
     def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
-        """Return what is on screen. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+        """Return what is on screen."""
         return planner.read(screen, asked)
 
     def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
-        """Return what to do. See :class:`hookrouter.answering.interfaces.DialogPlanner`."""
+        """Return what to do about another dialog."""
         return planner.next_step(view, asked, taken)
 
     def outline_dialog(self, asked: AskedDialog) -> list[str]:
@@ -103,7 +104,7 @@ class GrammarPlanner:
         return planner.outline(asked)
 
     def seen(self, screen: Screen) -> SeenDialog | None:
-        """Return which dialog is on screen. See :class:`hookrouter.answering.interfaces.DialogReader`."""
+        """Return which dialog is on screen."""
         state = read_any(screen)
         if isinstance(state, OtherDialog):
             # What shows in part could be another one.

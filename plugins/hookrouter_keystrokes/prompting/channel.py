@@ -18,7 +18,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hookrouter.queue.channels import PromptOutcome, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptStatus
 from hookrouter.queue.client_commands import refused_command
 from hookrouter.queue.items import COMMAND, PROMPT, SHELL
 from hookrouter.storage.interface import StoreError
@@ -56,7 +56,7 @@ _REMOVALS = 2_000
 """Keys that take out a text at most."""
 
 
-class KeysPromptChannel:
+class KeysPromptChannel(PromptChannel):
     """The prompt channel that types into the terminal."""
 
     name = "keys"
@@ -73,7 +73,7 @@ class KeysPromptChannel:
         self._sleep = sleep
 
     def refusal(self, request: PromptRequest) -> str:
-        """Say why keys cannot carry this item. See :class:`hookrouter.queue.channels.PromptChannel`."""
+        """Say why keys cannot carry this item."""
         if request.address is None or request.terminal is None:
             return "the session is in no terminal that a backend knows"
         item = request.item
@@ -87,7 +87,7 @@ class KeysPromptChannel:
         return f"the text cannot be typed as it is: {why}" if why else ""
 
     def submit(self, request: PromptRequest) -> PromptOutcome:
-        """Type the item and press Enter. See :class:`hookrouter.queue.channels.PromptChannel`."""
+        """Type the item and press Enter."""
         address, terminal = request.address, request.terminal
         why = self.refusal(request)
         if why or address is None or terminal is None:

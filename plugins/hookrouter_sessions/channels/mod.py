@@ -16,14 +16,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter.markers import hookimpl, stateless
-from hookrouter.queue.channels import PromptOutcome, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptStatus
 from hookrouter.queue.items import COMMAND, PROMPT, SHELL, command_of
 from hookrouter.sessions.mods import Handover, ModError, ModGate, ModUnknown
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from hookrouter.queue.channels import PromptChannel, PromptRequest
+    from hookrouter.queue.channels import PromptRequest
     from hookrouter.queue.items import Item
     from hookrouter.sessions.mods import Said
 
@@ -41,7 +41,7 @@ _PAUSE = 0.2
 _NOTHING_DONE = ("busy", "typing", "dropped")
 
 
-class ModChannel:
+class ModChannel(PromptChannel):
     """See the module."""
 
     name = NAME

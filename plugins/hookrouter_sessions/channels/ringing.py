@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter.queue.channels import PromptOutcome, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptStatus
 from hookrouter.queue.items import PROMPT
 from hookrouter.storage.interface import StoreError
 from hookrouter_sessions.channels.bells import TAKEN, bell_of, make_offer, read_offer, ring, watch_offer, withdraw
@@ -36,7 +36,7 @@ _LOOK = 0.25
 """Seconds between two looks, unless the offer changes before."""
 
 
-class DoorbellChannel:
+class DoorbellChannel(PromptChannel):
     """See the module :mod:`hookrouter_sessions.channels.doorbell`."""
 
     name = "doorbell"

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrouter.markers import hookimpl, stateless
-from hookrouter.queue.channels import PromptOutcome, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptStatus
 from hookrouter.queue.items import PROMPT
 from hookrouter_sessions.channels.lengths import too_long
 from hookrouter_sessions.channels.offers import make_offer
 
 if TYPE_CHECKING:
-    from hookrouter.queue.channels import PromptChannel, PromptRequest
+    from hookrouter.queue.channels import PromptRequest
 
 __all__ = ["StopChannel"]
 
@@ -29,7 +29,7 @@ _LONGEST = 51_000
 in which file it has put the rest (2.1.332)."""
 
 
-class StopChannel:
+class StopChannel(PromptChannel):
     """See the module."""
 
     name = NAME

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookrouter import _wiring
-from hookrouter.answering.interfaces import View
+from hookrouter.answering.interfaces import KeystrokePlanner, View
 from hookrouter.dialogs import documents, unsaved
 from hookrouter.dialogs.decisions import DecisionError
 from hookrouter.dialogs.documents import list_questions
@@ -45,18 +45,15 @@ class Terminal(TerminalBackend):
         return Screen((self.shows,), 0, 0)
 
 
-class Planner:
+class Planner(KeystrokePlanner):
     """Knows a call's dialog by the words of its input."""
 
+    name = "grammar"
     kinds = ("permission", "plan")
 
     def read_dialog(self, screen: Screen, asked: Any) -> View:
         [line] = screen.lines
         return View(screen, None, shown=line != "" and line in str(asked.request["input"]))
-
-    def next_dialog_step(self, *_: Any) -> None: ...
-
-    def outline_dialog(self, *_: Any) -> None: ...
 
 
 class Full:

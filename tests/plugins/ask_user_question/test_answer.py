@@ -955,6 +955,7 @@ def test_a_dry_run_tells_of_the_hook_that_waits(ask_session: Any) -> None:
 class WaitingChannel(Channel):
     """A channel for which a hook waits."""
 
+    hands_over = True
     waits = True
 
     def is_waiting(self, _store: object, _session_id: str, _form: object) -> bool:

@@ -102,7 +102,7 @@ def test_a_hook_that_waits_and_a_client_that_has_ended_are_shown(
         asked.append((session_id, form.questions[0].question))
         return session_id == "s-1"
 
-    waiting.second.is_waiting = is_waiting
+    waiting.second.hands_over, waiting.second.is_waiting = True, is_waiting
     monkeypatch.setattr(documents, "is_client_gone", lambda question: question.session_id == "s-2")
     entries = json.loads(show(capsys, as_json=True))["questions"]
     assert [(entry["hook_waits"], entry["client_gone"]) for entry in entries] == [(True, False), (False, True)]

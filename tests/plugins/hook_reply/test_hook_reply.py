@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
-from hookrouter.answering.interfaces import AnswerStatus, WaitingChannel
+from hookrouter.answering.interfaces import AnswerStatus
 from hookrouter.config import AnswerConfig
 from hookrouter.dialogs import handover
 from hookrouter.dialogs import waiting as dialogs_waiting
@@ -96,8 +96,7 @@ def test_in_a_paused_session_nothing_is_handed_over(store: Store) -> None:
 
 
 def test_the_channel_says_whether_a_hook_waits(store: Store) -> None:
-    channel: object = ReplyChannel()
-    assert isinstance(channel, WaitingChannel)
+    channel = ReplyChannel()
     form_of_one = AskUserQuestionInput.from_json(ONE)
     assert not channel.is_waiting(store, SESSION, form_of_one)
     with waiting(store, ONE):

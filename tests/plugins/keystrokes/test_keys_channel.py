@@ -12,7 +12,16 @@ from hookrouter._sandbox.dialog_model import DialogModel
 from hookrouter._sandbox.fake_terminal import FakeTerminal
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.input_limits import text_faults
-from hookrouter.answering.interfaces import AnswerRequest, AnswerStatus, Effect, GiveUp, Paste, Press, Taken
+from hookrouter.answering.interfaces import (
+    AnswerRequest,
+    AnswerStatus,
+    Effect,
+    GiveUp,
+    KeystrokePlanner,
+    Paste,
+    Press,
+    Taken,
+)
 from hookrouter.dialogs.decisions import check_decisions
 from hookrouter.records import replace
 from hookrouter.terminals import TerminalAddress
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrouter.answering.decisions import Decision
-    from hookrouter.answering.interfaces import AnswerOutcome, KeystrokePlanner, Step, View
+    from hookrouter.answering.interfaces import AnswerOutcome, Step, View
     from hookrouter.terminals import Screen
 
 ADDRESS = TerminalAddress("fake", "s", "%0", "")
@@ -774,7 +783,7 @@ def test_no_key_follows_a_look_after_which_the_process_stood_still(monkeypatch: 
     assert run.terminal.prompt == ""
 
 
-class SomebodysPlanner:
+class SomebodysPlanner(KeystrokePlanner):
     """A planner of another package that reads the dialog."""
 
     name = "somebodys"

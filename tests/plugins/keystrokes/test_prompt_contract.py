@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter.testing.contracts import PromptChannelContract
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
@@ -84,7 +84,7 @@ class Twice(KeysPromptChannel):
         return super().submit(request._replace(item=request.item._replace(phase="")))
 
 
-class Boasts:
+class Boasts(PromptChannel):
     """A channel that does nothing and says that it did."""
 
     name = "boasts"

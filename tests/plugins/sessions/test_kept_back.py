@@ -10,7 +10,7 @@ import pytest
 
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.markers import hookimpl
-from hookrouter.queue.channels import PromptOutcome, PromptRequest, PromptStatus
+from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import FAILED, QUEUED
 from hookrouter.storage.interface import StoreError
 from hookrouter_sessions.channels.stop import StopChannel
@@ -28,7 +28,7 @@ CANNOT = PromptOutcome(PromptStatus.UNAVAILABLE, "no hook takes it")
 REFUSES = PromptOutcome(PromptStatus.REFUSED, "it holds a tab")
 
 
-class Scripted:
+class Scripted(PromptChannel):
     """A channel that always says the same, and counts how often it was asked to submit something."""
 
     def __init__(self, world: World, name: str, says: PromptOutcome | None, seconds: float = 3.0) -> None:

@@ -70,7 +70,7 @@ class TestKeys(AnswerChannelContract):
         return KeysChannel(clock=client.clock, sleep=client.clock.sleep)
 
 
-class Boasts:
+class Boasts(AnswerChannel):
     """A channel that does nothing and says that it did."""
 
     name = "boasts"

@@ -8,31 +8,29 @@ import pytest
 
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter.answering.interfaces import SeenDialog, find_planner, seen_dialog
+from hookrouter.answering.forms import refusal_of
+from hookrouter.answering.interfaces import AskedDialog, GiveUp, KeystrokePlanner, SeenDialog, find_planner, seen_dialog
 from hookrouter.config import Config
 from hookrouter.markers import hookimpl
 from hookrouter.terminals import Screen
+from hookrouter.tools import AskUserQuestionInput
 
 SCREEN = Screen(("Rewind",), 10, 1)
 
 
-class Planner:
+class Planner(KeystrokePlanner):
     """One of another package, for a kind of its own, which also knows its dialog by sight."""
+
+    sees_dialogs = True
 
     def __init__(self, name: str, kinds: tuple[str, ...], sight: str) -> None:
         self.name, self.kinds, self._sight = name, kinds, sight
-
-    def read_dialog(self, *_: object) -> None: ...
-
-    def next_dialog_step(self, *_: object) -> None: ...
-
-    def outline_dialog(self, *_: object) -> None: ...
 
     def seen(self, screen: Screen) -> SeenDialog | None:
         return SeenDialog(self._sight, ()) if self._sight in screen.lines else None
 
 
-class Counting:
+class Counting(KeystrokePlanner):
     """One that knows questions alone."""
 
     name = "counting"
@@ -67,6 +65,19 @@ def test_a_kind_that_the_chosen_planner_does_not_know_has_another(
 ) -> None:
     planner = find_planner(plugins, named, kind)
     assert (None if planner is None else planner.name) == found
+
+
+def test_what_a_planner_does_not_override_refuses() -> None:
+    planner, asked = Counting(), AskedDialog("plan", {}, {})
+    form = AskUserQuestionInput.from_json({"questions": []})
+    for view, step, outline, kind in (
+        (planner.read(SCREEN, form), planner.next_step, planner.outline(form, ()), "question"),
+        (planner.read_dialog(SCREEN, asked), planner.next_dialog_step, planner.outline_dialog(asked), "plan"),
+    ):
+        why = f"the planner counting knows no dialog of the kind {kind}"
+        arguments = (view, form, (), ()) if kind == "question" else (view, asked, ())
+        assert (view.shown, step(*arguments), refusal_of(outline)) == (False, GiveUp(why), why)
+    assert planner.seen(SCREEN) is None
 
 
 def test_a_dialog_is_known_to_any_that_can_tell(plugins: Plugins) -> None:

@@ -13,9 +13,11 @@ from hookrouter._inspection.validation import validate
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.manager import implementations, load_object
 from hookrouter._plugins.registry import Plugins, PluginStatus
+from hookrouter.answering.interfaces import answer_channels, keystroke_planners
 from hookrouter.config import Config
 from hookrouter.hookspecs import EventSpecs, PreToolUseSpecs
 from hookrouter.messaging.gateway import gateways
+from hookrouter.queue.channels import prompt_channels
 from hookrouter.terminals import TerminalBackend, terminal_backends
 
 
@@ -114,6 +116,22 @@ def test_contributions_of_sound_plugins_survive_the_broken_ones() -> None:
     assert "boom" in problems[0][1]
     assert "already" in problems[1][1]
     assert problems[3][1] == "terminal_backend 'three' does not derive from hookrouter.terminals.TerminalBackend"
+
+
+@pytest.mark.parametrize(
+    ("contributed", "hook", "base"),
+    [
+        (answer_channels, "answer_channel", "hookrouter.answering.interfaces.AnswerChannel"),
+        (keystroke_planners, "keystroke_planner", "hookrouter.answering.interfaces.KeystrokePlanner"),
+        (prompt_channels, "prompt_channel", "hookrouter.queue.channels.PromptChannel"),
+    ],
+)
+def test_a_channel_or_planner_that_derives_from_no_base_is_left_out(contributed, hook, base) -> None:
+    problems: list[tuple[str, str]] = []
+    index = [DiscoveredPlugin(name="own", value="own", hooks=(hook,))]
+    objects = {"own": module(**{hook: hookimpl(lambda: SimpleNamespace(name="mine"), specname=hook)})}
+    assert contributed(Plugins(index, Config(), lambda *problem: problems.append(problem), objects)) == {}
+    assert problems == [("own", f"{hook} 'mine' does not derive from {base}")]
 
 
 def test_a_plugin_that_cannot_be_imported_is_reported_once_it_is_needed() -> None:

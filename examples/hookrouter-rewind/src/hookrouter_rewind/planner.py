@@ -4,50 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hookrouter.answering.interfaces import Done, Effect, GiveUp, Press, SeenDialog, View, Wait
+from hookrouter import override
+from hookrouter.answering.interfaces import Done, Effect, GiveUp, KeystrokePlanner, Press, SeenDialog, View, Wait
 
 from hookrouter_rewind.screens import Confirmation, RewindList, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrouter.answering.decisions import Decision
     from hookrouter.answering.interfaces import AskedDialog, Step, Taken
     from hookrouter.terminals import Screen
-    from hookrouter.tools import AskUserQuestionInput
 
 __all__ = ["KIND", "RewindPlanner", "chosen_prompt"]
 
 KIND = "rewind"
 _RESTORE = "Restore conversation"
-_REFUSAL = "this planner only knows the Rewind list"
 
 
-class RewindPlanner:
+class RewindPlanner(KeystrokePlanner):
     """Enters decisions about the Rewind list, and nothing else."""
 
     name = KIND
     kinds = (KIND,)
+    sees_dialogs = True
 
-    def read(self, screen: Screen, form: AskUserQuestionInput) -> View:
-        return View(screen, screen.lines, shown=False)
-
-    def next_step(
-        self, view: View, form: AskUserQuestionInput, decisions: Sequence[Decision], taken: Sequence[Taken]
-    ) -> Step:
-        return GiveUp(_REFUSAL)
-
-    def outline(self, form: AskUserQuestionInput, decisions: Sequence[Decision]) -> list[str]:
-        return [f"nothing: {_REFUSAL}"]
-
+    @override
     def seen(self, screen: Screen) -> SeenDialog | None:
         """Say that the list is ours, so that the plugin ``blocked`` need not tell of it."""
         return None if read(screen) is None else SeenDialog("Rewind list", (), is_told=True)
 
+    @override
     def read_dialog(self, screen: Screen, asked: AskedDialog) -> View:
         found = read(screen)
         return View(screen, found, shown=found is not None, pages=frozenset([type(found).__name__]))
 
+    @override
     def next_dialog_step(self, view: View, asked: AskedDialog, taken: Sequence[Taken]) -> Step:
         found, prompt = view.state, chosen_prompt(asked.request, asked.decision)
         if found is None:
@@ -59,6 +50,7 @@ class RewindPlanner:
             return _closed(found)
         return _on_list(found, prompt) if isinstance(found, RewindList) else _on_page(found, prompt)
 
+    @override
     def outline_dialog(self, asked: AskedDialog) -> list[str]:
         prompt = chosen_prompt(asked.request, asked.decision)
         return ["close the list"] if prompt is None else [f"go back to before {prompt!r}", "restore the conversation"]

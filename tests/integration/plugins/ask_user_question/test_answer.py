@@ -24,8 +24,8 @@ def test_kill_9_leaves_the_documents_readable_and_the_session_answerable(ask_ses
     write_plugin(
         tmp_path / "plugins",
         "slow",
-        "import time\nfrom hookrouter import hookimpl\n"
-        "class Slow:\n    name = 'slow'\n    def deliver(self, request):\n        time.sleep(60)\n"
+        "import time\nfrom hookrouter import hookimpl\nfrom hookrouter.answering.interfaces import AnswerChannel\n"
+        "class Slow(AnswerChannel):\n    name = 'slow'\n    def deliver(self, request):\n        time.sleep(60)\n"
         "@hookimpl\ndef answer_channel():\n    return Slow()\n",
     )
     words = [*script_argv(), "answer", "--session", "main", "--channel", "slow", RIGHT]
