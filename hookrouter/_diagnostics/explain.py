@@ -17,8 +17,9 @@ from hookrouter._installation.settings_edit import SettingsError, hooks_disabled
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
 from hookrouter._isolation import circuit_breaker
 from hookrouter._plugins.call_specs import hookspecs_for
-from hookrouter._plugins.manager import build_caller, is_wrapper
+from hookrouter._plugins.manager import build_caller, in_turn, is_wrapper
 from hookrouter._plugins.registry import PluginStatus, remedy
+from hookrouter.config import LAST, ORDER
 from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import waiting
@@ -65,7 +66,8 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     - ``registered``: the entries of settings files that start hookrouter for this call (``file``, ``matcher``,
       ``command``), ``hooks_disabled``: the settings files that switch all hooks off, and ``needed``: whether anybody
       listens;
-    - ``calls``, in order: ``plugin``, ``hook``, ``wrapper``, ``order`` (``tryfirst``, ``trylast`` or None),
+    - ``calls``, in order: ``plugin``, ``hook``, ``wrapper``, ``place`` (``order`` or ``last``, the list of
+      ``[plugins]`` that it is in, or None), ``order`` (``tryfirst``, ``trylast`` or None; None too if a list counts),
       ``waits`` (seconds, or None: it is called after all others, and only if nobody has decided), ``on_error``,
       ``timeout``;
     - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
@@ -132,25 +134,31 @@ def _calls(
                 raise
             fail(info, error)
 
-    caller = build_caller(
-        hookspecs_for(record.name, tool), loaded, _stand_in, lambda name, error: fail(infos[name], error)
-    )
+    config = app.config
+    placed = {**dict.fromkeys(config.plugin_order, ORDER), **dict.fromkeys(config.plugin_last, LAST)}
     found: list[dict[str, Any]] = []
-    for hook in hooks:
+    for group in in_turn(loaded, config.plugin_last):
+        caller = build_caller(
+            hookspecs_for(record.name, tool),
+            group,
+            _stand_in,
+            lambda name, error: fail(infos[name], error),
+            config.plugin_order,
+        )
         # Pluggy calls the last one first, wrappers around the others.
-        for implementation in reversed(getattr(caller, hook).get_hookimpls()):
-            info = infos[implementation.plugin_name]
-            if hook not in info.hooks or not info.takes(hook, value, wakes=hook in info.wakes):
+        for hook, implementation in ((name, one) for name in hooks for one in reversed(_calls_of(caller, name))):
+            name = implementation.plugin_name
+            if hook not in infos[name].hooks or not infos[name].takes(hook, value, wakes=hook in infos[name].wakes):
                 continue
-            table = app.plugins.config(implementation.plugin_name)
-            waits = waiting(implementation.function)
+            waits, table = waiting(implementation.function), app.plugins.config(name)
             order = "tryfirst" if implementation.tryfirst else "trylast" if implementation.trylast else None
             found.append(
                 {
-                    "plugin": implementation.plugin_name,
+                    "plugin": name,
                     "hook": hook,
                     "wrapper": bool(implementation.wrapper),
-                    "order": order,
+                    "place": placed.get(name),
+                    "order": None if name in placed else order,
                     "waits": None if waits is None else waits.seconds,
                     "on_error": table.on_error,
                     "timeout": table.timeout,
@@ -158,6 +166,11 @@ def _calls(
             )
     found.sort(key=lambda call: call["waits"] is not None)
     return found, failed
+
+
+def _calls_of(caller: Any, hook: str) -> list[Any]:
+    found: list[Any] = getattr(caller, hook).get_hookimpls()
+    return found
 
 
 def _stand_in(_plugin: str, _hook: str, function: Callable[..., Any]) -> Callable[..., Any]:

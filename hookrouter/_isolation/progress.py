@@ -32,13 +32,19 @@ __all__ = ["Call", "RunProgress"]
 class Call:
     """One call of a plugin that has ended."""
 
-    __slots__ = ("entry", "failed", "reply")
+    __slots__ = ("entry", "failed", "left", "reply")
 
-    def __init__(self, entry: dict[str, Any], reply: list[Any] | None, failed: bool) -> None:
-        """Take the journal's entry, the reply as JSON, and whether it is hookrouter's, about a failure."""
+    def __init__(
+        self, entry: dict[str, Any], reply: list[Any] | None, failed: bool, left: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take the journal's entry, the reply as JSON, and whether it is hookrouter's, about a failure.
+
+        ``left``, of a plugin in ``last``: the rewritten parts of the payload after it; None if nothing was rewritten.
+        """
         self.entry = entry
         self.reply = reply
         self.failed = failed
+        self.left = left
 
 
 class RunProgress:
@@ -101,7 +107,7 @@ class RunProgress:
         text = _text(self._record)
         notes = None if text == self._told else fastjson.loads(text)
         self._told = text
-        self.tell("ended", plugin, hook, call.entry, call.reply, call.failed, notes)
+        self.tell("ended", plugin, hook, call.entry, call.reply, call.failed, call.left, notes)
 
     def tell(self, *message: object) -> None:
         """Send one message, if somebody is told."""

@@ -202,8 +202,8 @@ class Supervisor:
             return
         self._call, self._deadline = None, now + _ELSEWHERE
         if what == "ended":
-            plugin, hook, entry, reply, failed, notes = said
-            self._progress.calls[plugin, hook] = Call(entry, reply, failed)
+            plugin, hook, entry, reply, failed, left, notes = said
+            self._progress.calls[plugin, hook] = Call(entry, reply, failed, left)
             self._progress.notes = notes or self._progress.notes
         elif what == "bye":
             self._is_over = True

@@ -20,14 +20,14 @@ from hookrouter.util.time_limit import time_limit
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from hookrouter._plugins.call_specs import CallSpecs
 
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
-__all__ = ["build_caller", "build_calls", "collect", "implementations", "is_wrapper", "load_object"]
+__all__ = ["build_caller", "build_calls", "collect", "implementations", "in_turn", "is_wrapper", "load_object"]
 
 CONTRIBUTION_SECONDS = 10.0
 """How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
@@ -81,11 +81,18 @@ class _Facade:
         return list(vars(self))
 
 
+def in_turn(plugins: Sequence[tuple[str, object]], last: Collection[str]) -> list[list[tuple[str, object]]]:
+    """Return plugins in the groups that are called one after the other: those in ``last`` each by itself."""
+    others = [one for one in plugins if one[0] not in last]
+    return [*([others] if others else []), *([one] for one in plugins if one[0] in last)]
+
+
 def build_calls(
     specs: CallSpecs,
     plugins: Sequence[tuple[str, object]],
     guard: Guard,
     failed: Callable[[str, BaseException], None],
+    first: Collection[str] = (),
 ) -> Mapping[str, Callable[[], list[Any]]]:
     """Return what calls each hook that a plugin implements, and returns the results as pluggy does.
 
@@ -99,18 +106,23 @@ def build_calls(
         caller = getattr(callers, hook)
         return lambda: caller(**dict.fromkeys(caller.spec.argnames))
 
-    callers = build_caller(specs, plugins, guard, failed)
+    callers = build_caller(specs, plugins, guard, failed, first)
     return {hook: call(hook) for hook in vars(specs) if getattr(callers, hook).get_hookimpls()}
 
 
 def build_caller(
-    specs: CallSpecs, plugins: Sequence[tuple[str, object]], guard: Guard, failed: Callable[[str, BaseException], None]
+    specs: CallSpecs,
+    plugins: Sequence[tuple[str, object]],
+    guard: Guard,
+    failed: Callable[[str, BaseException], None],
+    first: Collection[str] = (),
 ) -> Any:
     """Return pluggy's ``hook`` object for these specs, with every implementation of the plugins behind a guard.
 
     ``specs`` holds the spec functions of the hooks at hand, ``plugins`` are in calling order, and
     ``guard(plugin name, hook, function)`` returns the function that pluggy will call instead, with any arguments that
     the original takes. A plugin whose hooks do not fit the specs is left out; ``failed(plugin name, error)`` is told.
+    The plugins in ``first`` are called before the others, whatever their authors have marked as ``tryfirst``.
     """
     import functools
 
@@ -128,6 +140,10 @@ def build_caller(
                 for hook in hooks
                 if hook in found
             }
+            if name in first:
+                for function in guarded.values():
+                    options = {**getattr(function, IMPLEMENTATION), "tryfirst": True, "trylast": False}
+                    setattr(function, IMPLEMENTATION, options)
             manager.register(_Facade(guarded), name)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):

@@ -67,6 +67,9 @@ def merge(
     decision, by = "halt" if halted else verdict, ", ".join(dict.fromkeys(deciding))
     specific = _specific(given, verdict)
     specific |= {name: value for name, value in (rewritten or {}).items() if name in specific}
+    if event_name == "PermissionRequest" and verdict is None:
+        # An input goes with a grant.
+        specific = {}
     plain = specific.pop(_PLAIN_KEYS[event_name], None) if event_name in _PLAIN_KEYS else None
     if isinstance(plain, str) and verdict is None:
         return HookOutput(plain, "", 0, decision, by)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrouter.records import ToolInput
 
-__all__ = ["MISFIT", "WHOLE", "Patch", "changed_by", "misfits"]
+__all__ = ["MISFIT", "WHOLE", "Patch", "changed_by", "misfits", "same"]
 
 MISFIT = "gives a tool an input that does not fit:"
 """How each of the :func:`misfits` begins; in a warning, the plugin's name stands before it."""
@@ -45,10 +45,10 @@ class Patch(Value):
     def keys(self) -> dict[str, list[str]]:
         """Return the keys that were ``changed``, ``added`` and ``removed``, each sorted; what is empty is left out."""
         if not isinstance(self.before, dict) or not isinstance(self.after, dict):
-            return {} if _same(self.before, self.after) else {"changed": [WHOLE]}
+            return {} if same(self.before, self.after) else {"changed": [WHOLE]}
         before, after = self.before, self.after
         found = {
-            "changed": sorted(key for key in before.keys() & after.keys() if not _same(before[key], after[key])),
+            "changed": sorted(key for key in before.keys() & after.keys() if not same(before[key], after[key])),
             "added": sorted(after.keys() - before.keys()),
             "removed": sorted(before.keys() - after.keys()),
         }
@@ -65,7 +65,7 @@ class Patch(Value):
     def apply(self, value: object) -> object:
         """Return ``value`` with these changes; the value itself is not changed."""
         if not isinstance(value, dict) or not isinstance(self.before, dict) or not isinstance(self.after, dict):
-            return value if _same(self.before, self.after) else self.after
+            return value if same(self.before, self.after) else self.after
         keys = self.keys()
         kept = {key: item for key, item in value.items() if key not in keys.get("removed", ())}
         return kept | {key: self.after[key] for kind in ("changed", "added") for key in keys.get(kind, ())}
@@ -112,12 +112,12 @@ def _touched(patch: Patch) -> list[str]:
     return [key for keys in patch.keys().values() for key in keys]
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same; unlike Python, JSON tells true from 1 and 1 from 1.0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(item, other[key]) for key, item in one.items())
+        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
     if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)

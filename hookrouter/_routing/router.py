@@ -1,9 +1,10 @@
 """From an event and its payload to one reply: calls the plugins that listen, in order, and merges what they say.
 
-The tool's own hook is called before the event's, and the raw hook last. Each implementation runs behind a guard that
-measures it, limits its time, puts right what it leaves changed in the process, and turns what goes wrong into a failure
-of that plugin alone: the call goes on without it, or, if it is set to fail closed, with a refusal in its name. Each
-sees the tool's input and output as those before it have rewritten them.
+The tool's own hook is called before the event's, and the raw hook last; then those of each plugin in ``[plugins]
+last``, one plugin after the other. Each implementation runs behind a guard that measures it, limits its time, puts
+right what it leaves changed in the process, and turns what goes wrong into a failure of that plugin alone: the call
+goes on without it, or, if it is set to fail closed, with a refusal in its name. Each sees the tool's input and output
+as those before it have rewritten them; a plugin in ``last`` is asked once more if they are rewritten after it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter._plugins.call_specs import hookspecs_for
-from hookrouter._plugins.manager import build_calls, is_wrapper
+from hookrouter._plugins.manager import build_calls, in_turn, is_wrapper
 from hookrouter._plugins.plain_calls import argument_names
-from hookrouter._routing.output import REFUSALS, HookOutput, Routed
+from hookrouter._routing.output import REFUSALS, Routed
+from hookrouter._routing.said import Said, taken_of
 from hookrouter.markers import waiting
-from hookrouter.storage.journal import FAILURES
-from hookrouter.tools.calls import tool_class
+from hookrouter.storage.journal import FAILURES, cap
 from hookrouter.util import fastjson
 from hookrouter.util.text import describe_error
 from hookrouter.util.time_limit import PluginTimeout, describe_in_time, time_limit
@@ -35,21 +36,18 @@ if TYPE_CHECKING:
     from hookrouter._isolation.circuit_breaker import Health
     from hookrouter._isolation.containment import Containment
     from hookrouter._plugins.registry import PluginInfo, Plugins
-    from hookrouter._routing.rewrites import Patch
+    from hookrouter._routing.said import Taken
     from hookrouter.context import Context
+    from hookrouter.markers import Waits
     from hookrouter.replies import Reply
 
 __all__ = ["DRY_RUN", "route"]
 
-REWRITING = {
-    "updatedInput": "tool_input",
-    "updatedToolOutput": "tool_response",
-    "updatedMCPToolOutput": "tool_response",
-}
-"""The fields of a reply that take the place of one of the payload's, and which."""
-
 DRY_RUN = "HOOKROUTER_DRY_RUN"
 """The environment variable that, if set, keeps hooks that may wait for somebody from being called."""
+
+_AGAIN = " again"
+"""How the name of a hook ends that is called once more in the same run, where processes tell each other of calls."""
 
 _FORGOTTEN = "its code does not hold this hook any more"
 
@@ -91,107 +89,15 @@ class _Attempt(Value):
     """What it did that was put right, in words."""
 
 
-class _Taken(Value):
-    """A reply of a plugin. Held as long as the run, because replies are told apart by their identity."""
+class _Look(Value):
+    """A call of a plugin in ``last``."""
 
     plugin: str
-    reply: Reply
-    rewrites: tuple[tuple[str, Patch], ...]
-    """What it rewrites of the payload: the reply's field, and the changes."""
-
-
-class _Said:
-    """What was replied so far, and the payload as the replies have rewritten it."""
-
-    def __init__(self, plugins: Plugins, payload: Mapping[str, Any], context: Context, progress: RunProgress) -> None:
-        self._plugins = plugins
-        self._original = self.payload = payload
-        self._context = context
-        self._event = context.event
-        self._progress = progress
-        self.replies: list[tuple[str, Reply]] = []
-        self.taken: dict[int, _Taken] = {}
-        """What was taken of plugins, by the reply's identity."""
-        self.messengers: list[str] = []
-        """The plugins that have replied with somebody else's decision."""
-
-    def say(self, plugin: str, text: str) -> Reply | None:
-        """Show the user a message; return it, or None if the event does not show any."""
-        from hookrouter.replies import message
-
-        reply = message(self._event, text)
-        if reply is not None:
-            self.replies.append((plugin, reply))
-        return reply
-
-    def take(self, taken: _Taken, entry: dict[str, Any]) -> None:
-        """Note what a plugin replied, and pass on what it rewrites of the payload that its plugin saw."""
-        self.taken[id(taken.reply)] = taken
-        if self._progress.trace is not None:
-            from hookrouter._routing.tracing import shown
-
-            entry["reply"] = shown(taken.reply)
-            self._progress.trace.reply(taken.plugin, entry["reply"])
-        for field, patch in taken.rewrites:
-            self.payload = _rewritten(self.payload, field, patch)
-            entry[field] = patch.keys()
-            # Inputs hold secrets; who wants them in the journal says so.
-            if self._plugins.all_config.journal_payloads or self._progress.trace is not None:
-                entry["values"] = patch.values()
-
-    def rewrite(self) -> None:
-        """Rewrite the payload as the replies say that stand by now: a wrapper may have taken some away."""
-        payload = self._original
-        for taken in self._standing():
-            for field, patch in taken.rewrites:
-                payload = _rewritten(payload, field, patch)
-        self.payload = payload
-
-    def _standing(self) -> list[_Taken]:
-        """Return those of the replies that were taken of plugins and are still to be given, in order."""
-        return [self.taken[id(reply)] for _, reply in self.replies if id(reply) in self.taken]
-
-    def keep_all(self) -> None:
-        """Give every reply that was taken."""
-        kept = {id(reply) for _, reply in self.replies}
-        self.replies += [(taken.plugin, taken.reply) for key, taken in self.taken.items() if key not in kept]
-
-    def is_final(self, reply: Reply) -> bool:
-        """Say whether no wrapper may take a reply away: the verdict of a plugin that is set to fail closed."""
-        return reply.verdict in REFUSALS and self._plugins.config(self.taken[id(reply)].plugin).on_error == "closed"
-
-    def merged(self, guards: Collection[str]) -> HookOutput:
-        """Return what the replies come to. Raises what merging raises, if ``guards`` may have refused."""
-        # The replies' modules are loaded only if there is one: most hooks look and say nothing.
-        if not self.replies:
-            return HookOutput()
-        from hookrouter._routing.merge import merge
-
-        try:
-            return merge(self._event, self.replies, messengers=self.messengers, rewritten=self._rewritten_fields())
-        except Exception as error:
-            self._context.warn(f"the replies could not be merged: {describe_error(error)}")
-            refused = [
-                (plugin, type(reply)._make(reply.verdict, reply.reason))
-                for plugin, reply in self.replies
-                if reply.verdict in REFUSALS
-            ]
-            if not refused and guards:
-                # One may have asked a person, or changed the input.
-                raise
-            return merge(self._event, refused) if refused else HookOutput()
-
-    def _rewritten_fields(self) -> dict[str, object]:
-        """Return what the replies' fields come to together; note who changed which key."""
-        found = [(taken.plugin, field, patch) for taken in self._standing() for field, patch in taken.rewrites]
-        if not found:
-            return {}
-        from hookrouter._routing.rewrites import changed_by
-
-        for part in dict.fromkeys(REWRITING[field] for _, field, _ in found):
-            patches = [(plugin, patch) for plugin, field, patch in found if REWRITING[field] == part]
-            self._context.note(f"{part}_by", changed_by(patches))
-        return {field: self.payload[REWRITING[field]] for _, field, _ in found}
+    hook: str
+    left: Mapping[str, Any] | None
+    """The ``parts`` of the payload as it has left them."""
+    again: Callable[[], object]
+    """Calls it once more."""
 
 
 class _Routing:
@@ -220,7 +126,9 @@ class _Routing:
         self._tool: str | None = payload["tool_name"] if known is not None and known.is_tool else None
         self._value = matched_value(context.event, payload)
         self._wakes = bool(context.environ.get(WAKE_VARIABLE))
-        self._said = _Said(plugins, payload, context, progress)
+        self._said = Said(plugins, payload, context, progress)
+        self._last = frozenset(plugins.all_config.plugin_last)
+        self._looks: list[_Look] = []
         self._called = {info.name: info for info in plugins.called(hooks, self._value, wakes=self._wakes)}
         self._records: list[dict[str, Any]] = []
         self._used: dict[str, float] = {}
@@ -253,15 +161,15 @@ class _Routing:
         def misfit(plugin: str, error: BaseException) -> None:
             self._failed(plugin, "registration", _Attempt(None, error, 0.0, []))
 
-        calls = build_calls(hookspecs_for(self._event, self._tool), loaded, self._guard, misfit)
-        for hook in self._hooks:
-            if hook not in calls:
-                continue
-            replies = calls[hook]()
-            self._said.replies.extend((self._said.taken[id(reply)].plugin, reply) for reply in replies)
-            self._said.rewrite()
+        specs, first = hookspecs_for(self._event, self._tool), self._plugins.all_config.plugin_order
+        for group in in_turn(loaded, self._last):
+            calls = build_calls(specs, group, self._guard, misfit, first)
+            for hook in self._hooks:
+                if hook in calls:
+                    self._said.add(calls[hook]())
         self._call_waiting()
         self._said.rewrite()
+        self._look_again()
 
     def _refuse_for_forgotten(self) -> None:
         """Have those guards fail that were to be asked and were not.
@@ -294,6 +202,12 @@ class _Routing:
             for name, hook in [key for key in self._progress.calls if key[0] == plugin]:
                 if (reply := self._repeat(name, hook)) is not None:
                     self._said.replies.append((plugin, reply))
+                    if plugin in self._last:
+                        from hookrouter._routing.second_look import GRANTS, withdraw
+
+                        # It cannot be asked again whether it would grant what the input is in the end.
+                        withdraw(self._said, plugin, hook.removesuffix(_AGAIN), GRANTS)
+            entry = {**entry, "hook": entry["hook"].removesuffix(_AGAIN)}
             self._count(plugin, entry)
             self._answer_for(plugin, entry)
         self._said.rewrite()
@@ -345,7 +259,20 @@ class _Routing:
                 self._said.messengers.append(plugin)
                 self._said.replies.append((plugin, reply))
 
-    def _checked(self, plugin: str, result: object, seen: Mapping[str, Any]) -> _Taken | None:
+    def _look_again(self) -> None:
+        """Ask the plugins in ``last`` once more that have left another input than there is now, if none refuses it."""
+        is_refused = any(reply.verdict in REFUSALS for _, reply in self._said.replies)
+        if not self._looks or self._said.parts is None or is_refused:
+            return
+        from hookrouter._routing.second_look import differs, withdraw
+
+        looks, self._looks = self._looks, []
+        for look in looks:
+            if differs(self._said, look.left):
+                withdraw(self._said, look.plugin, look.hook)
+                look.again()
+
+    def _checked(self, plugin: str, hook: str, result: object, seen: Mapping[str, Any]) -> Taken | None:
         """Return what a plugin replied to the payload that it saw. Raises what it raises; call it in an attempt."""
         if result is None:
             return None
@@ -357,7 +284,11 @@ class _Routing:
             raise TypeError("only a hook that is marked with @wakes can wake Claude")
         if reply is None:
             return None
-        taken = _taken(plugin, reply, seen)
+        taken = taken_of(plugin, hook.removesuffix(_AGAIN), reply, seen)
+        if hook.endswith(_AGAIN):
+            from hookrouter._routing.second_look import settled
+
+            return settled(taken)
         if taken.rewrites:
             from hookrouter._routing.rewrites import misfits
 
@@ -370,28 +301,23 @@ class _Routing:
             return _unasked_wrapper if is_wrapper(function) else _unasked
         names = argument_names(function)
         if is_wrapper(function):
-            return self._guard_wrapper(plugin, hook, function, names)
+
+            def wrapping(*given: Any, **named: Any) -> Generator[None, list[Reply], list[Reply]]:
+                return (yield from self._wrap(plugin, hook, lambda: self._call(function, names[: len(given)], named)))
+
+            return wrapping
         waits = waiting(function)
 
         def guarded(*given: Any, **named: Any) -> Reply | None:
-            if (plugin, hook) in self._progress.calls:
-                return self._repeat(plugin, hook)
-            seen, seconds = self._said.payload, self._limit(plugin) if waits is None else waits.seconds
-            arguments = names[: len(given)]
+            def call() -> Any:
+                return self._call(function, names[: len(given)], named)
 
-            def body() -> _Taken | None:
-                return self._checked(plugin, self._call(function, arguments, named), seen)
-
-            attempt = self._attempt(plugin, hook, seconds, body, waits is not None)
-            if attempt.error is not None:
-                self._failed(plugin, hook, attempt)
-                return None
-            taken: _Taken | None = attempt.result
-            entry = self._record(plugin, hook, attempt, "none" if taken is None else "replied")
-            if taken is not None:
-                self._said.take(taken, entry)
-            reply = None if taken is None else taken.reply
-            self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=False))
+            reply = self._ask(plugin, hook, call, waits)
+            asked = self._progress.calls[plugin, hook]
+            if plugin in self._last and waits is None and not asked.failed:
+                self._looks.append(
+                    _Look(plugin, hook, asked.left, lambda: self._ask(plugin, hook + _AGAIN, call, waits))
+                )
             return reply
 
         def postponed(*given: Any, **named: Any) -> None:
@@ -400,47 +326,86 @@ class _Routing:
 
         return guarded if waits is None else postponed
 
-    def _guard_wrapper(
-        self, plugin: str, hook: str, function: Callable[..., Any], names: tuple[str, ...]
-    ) -> Callable[..., Any]:
-        def begun(arguments: tuple[str, ...], named: Collection[str]) -> Generator[None, list[Reply], list[Reply]]:
-            generator: Generator[None, list[Reply], list[Reply]] = self._call(function, arguments, named)
+    def _ask(self, plugin: str, hook: str, call: Callable[[], Any], waits: Waits | None) -> Reply | None:
+        """Call an implementation, unless an earlier process has, and return its reply; ``hook`` may end in ``_AGAIN``.
+
+        What is said again is given here, in the place of what was said before.
+        """
+        if (plugin, hook) in self._progress.calls:
+            reply = self._repeat(plugin, hook)
+        else:
+            seen, seconds = self._said.payload, self._limit(plugin) if waits is None else waits.seconds
+            saw = self._said.parts if self._progress.trace is not None else None
+
+            def body() -> Taken | None:
+                return self._checked(plugin, hook, call(), seen)
+
+            attempt = self._attempt(plugin, hook, seconds, body, waits is not None)
+            if attempt.error is not None:
+                self._failed(plugin, hook, attempt)
+                return None
+            taken: Taken | None = attempt.result
+            entry = self._record(plugin, hook, attempt, "none" if taken is None else "replied")
+            if saw is not None:
+                entry["saw"] = cap(saw)
+            if taken is not None:
+                self._said.take(taken, entry)
+            reply = None if taken is None else taken.reply
+            left = self._said.parts if plugin in self._last else None
+            self._progress.ended(plugin, hook, Call(entry, self._told(reply), failed=False, left=left))
+        if reply is not None and hook.endswith(_AGAIN):
+            self._said.add([reply])
+        return reply
+
+    def _wrap(
+        self, plugin: str, hook: str, call: Callable[[], Generator[None, list[Reply], list[Reply]]]
+    ) -> Generator[None, list[Reply], list[Reply]]:
+        """Call a wrapper around others; one of a plugin in ``last`` around what was replied to the hook by now."""
+
+        def begun() -> Generator[None, list[Reply], list[Reply]]:
+            generator = call()
             next(generator)
             return generator
 
-        def guarded(*given: Any, **named: Any) -> Generator[None, list[Reply], list[Reply]]:
-            if (plugin, hook) in self._progress.calls:
-                # It has failed, before or after the others were called.
-                self._repeat(plugin, hook)
-                return (yield)
-            seen, arguments = self._said.payload, names[: len(given)]
-            first = self._attempt(plugin, hook, self._limit(plugin), lambda: begun(arguments, named))
-            if first.error is not None:
-                self._failed(plugin, hook, first)
-                return (yield)
-            self._progress.idle()
-            self._used[plugin] = self._used.get(plugin, 0.0) + first.seconds
-            results = yield
+        if (plugin, hook) in self._progress.calls:
+            # It has failed, before or after the others were called.
+            self._repeat(plugin, hook)
+            return (yield)
+        seen, is_last = self._said.payload, plugin in self._last
+        first = self._attempt(plugin, hook, self._limit(plugin), begun)
+        if first.error is not None:
+            self._failed(plugin, hook, first)
+            return (yield)
+        self._progress.idle()
+        self._used[plugin] = self._used.get(plugin, 0.0) + first.seconds
+        inner = yield
+        results = self._said.given(hook.removesuffix(_AGAIN)) if is_last else inner
 
-            def finish() -> list[_Taken]:
-                return self._finish_wrapper(plugin, first.result, results, seen)
+        def finish() -> list[Taken]:
+            return self._finish_wrapper(plugin, hook, first.result, results, seen)
 
-            last = self._attempt(plugin, hook, self._limit(plugin), finish)
-            last = last._with(left=list(dict.fromkeys(first.left + last.left)))
-            if last.error is not None:
-                self._failed(plugin, hook, last)
-                return results
-            changed: list[_Taken] = last.result
-            replies = [taken.reply for taken in changed]
-            kept = [reply for reply in results if reply not in replies and self._said.is_final(reply)]
-            entry = self._record(plugin, hook, last, "wrapped")
-            for taken in changed:
-                if id(taken.reply) not in self._said.taken:
-                    self._said.take(taken, entry)
-            self._progress.idle()
+        last = self._attempt(plugin, hook, self._limit(plugin), finish)
+        last = last._with(left=list(dict.fromkeys(first.left + last.left)))
+        if last.error is not None:
+            self._failed(plugin, hook, last)
+            return inner
+        changed: list[Taken] = last.result
+        replies = [taken.reply for taken in changed]
+        kept = [reply for reply in results if reply not in replies and self._said.is_final(reply)]
+        entry = self._record(plugin, hook, last, "wrapped")
+        for taken in changed:
+            if id(taken.reply) not in self._said.taken:
+                self._said.take(taken, entry)
+        self._progress.idle()
+        if not is_last:
             return kept + replies
+        if hook.endswith(_AGAIN):
+            from hookrouter._routing.second_look import kept_rewrites
 
-        return guarded
+            kept += kept_rewrites(self._said, results, kept + replies)
+        self._said.exchange(results, kept + replies)
+        self._looks.append(_Look(plugin, hook, self._said.parts, lambda: list(self._wrap(plugin, hook + _AGAIN, call))))
+        return inner
 
     def _attempt(
         self, plugin: str, hook: str, seconds: float, body: Callable[[], object], patient: bool = False
@@ -464,16 +429,17 @@ class _Routing:
     def _finish_wrapper(
         self,
         plugin: str,
+        hook: str,
         generator: Generator[None, list[Reply], Any],
         results: list[Reply],
         seen: Mapping[str, Any],
-    ) -> list[_Taken]:
+    ) -> list[Taken]:
         """Return the replies as the wrapper leaves them; one that returns None has changed nothing."""
         try:
             generator.send(list(results))
         except StopIteration as stop:
             given = results if stop.value is None else stop.value
-            changed = [self._said.taken.get(id(reply)) or self._checked(plugin, reply, seen) for reply in given]
+            changed = [self._said.taken.get(id(reply)) or self._checked(plugin, hook, reply, seen) for reply in given]
             return [taken for taken in changed if taken is not None]
         raise RuntimeError("the wrapper yielded twice")
 
@@ -495,7 +461,11 @@ class _Routing:
             tool = TOOL_ALIASES.get(self._tool, self._tool)
             for name, part in (("tool_input", "Input"), ("tool_response", "Output")):
                 given = payload.get(name)
-                seen[name] = tool_class(tool, part).from_json(given) if tool in TOOLS and name in names else given
+                if tool in TOOLS and name in names:
+                    from hookrouter.tools.calls import tool_class
+
+                    given = tool_class(tool, part).from_json(given)
+                seen[name] = given
             seen["server"], seen["tool"] = mcp_name(self._tool) or ("", self._tool)
         return seen
 
@@ -548,7 +518,7 @@ class _Routing:
         if call.failed:
             self._said.replies.append((plugin, reply))
             return None
-        self._said.take(_taken(plugin, reply, self._said.payload), call.entry)
+        self._said.take(taken_of(plugin, hook.removesuffix(_AGAIN), reply, self._said.payload), call.entry)
         return reply
 
     def _told(self, reply: Reply | None) -> list[Any] | None:
@@ -564,7 +534,10 @@ class _Routing:
         self._records.append(entry)
 
     def _record(self, plugin: str, hook: str, attempt: _Attempt, outcome: str, **more: object) -> dict[str, Any]:
-        entry = {"plugin": plugin, "hook": hook, "ms": round(attempt.seconds * 1000, 2), "outcome": outcome, **more}
+        ms = round(attempt.seconds * 1000, 2)
+        entry = {"plugin": plugin, "hook": hook.removesuffix(_AGAIN), "ms": ms, "outcome": outcome, **more}
+        if hook.endswith(_AGAIN):
+            entry["again"] = True
         if attempt.left:
             entry["left"] = attempt.left
         self._count(plugin, entry)
@@ -580,19 +553,3 @@ def _unasked(*_given: Any, **_named: Any) -> None:
 def _unasked_wrapper(*_given: Any, **_named: Any) -> Generator[None, list[Reply], list[Reply]]:
     """Stand in for a wrapper that is not about this call."""
     return (yield)
-
-
-def _rewritten(payload: Mapping[str, Any], field: str, patch: Patch) -> Mapping[str, Any]:
-    part = REWRITING[field]
-    return {**payload, part: patch.apply(payload.get(part))}
-
-
-def _taken(plugin: str, reply: Reply, seen: Mapping[str, Any]) -> _Taken:
-    fields = reply.output.keys() & REWRITING.keys()
-    if not fields:
-        return _Taken(plugin, reply, ())
-    from hookrouter._routing.rewrites import Patch
-
-    return _Taken(
-        plugin, reply, tuple((field, Patch(seen.get(REWRITING[field]), reply.output[field])) for field in fields)
-    )

@@ -20,6 +20,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.completion import event_words
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.config import LAST
 from hookrouter.samples import find
 from hookrouter.util.text import did_you_mean, printable
 
@@ -91,16 +92,17 @@ def explain(
 
     Also shown are the entries of settings.json that start hookrouter for this call, what each plugin's failure means
     (on_error) and how long it may take, and the agent that manages the session. Plugins are imported, but nothing of
-    them is called, unless --execute asks for it: then each plugin's outcome, time and reply are shown, what they
-    changed of the tool's input, and the answer that Claude Code would get. What the permission rules say to the call is
-    shown too.
+    them is called, unless --execute asks for it: then each plugin's outcome, time and reply are shown, what they saw
+    and changed of the tool's input, and the answer that Claude Code would get. What the permission rules say to the
+    call is shown too.
 
     \b
     With --json: event, tool, hooks, payload (errors, warnings), needed, registered (file, matcher, command),
-    hooks_disabled, calls (plugin, hook, wrapper, order, waits, on_error, timeout), not_called (plugin, hooks, status,
-    reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what [[approvals.rules]] say to
-    a call that is about to run: decide, rule, uncertain; else null), and with --execute result (outcome,
-    by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code, stdout, output, stderr).
+    hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout), not_called (plugin, hooks,
+    status, reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what
+    [[approvals.rules]] say to a call that is about to run: decide, rule, uncertain; else null), and with --execute
+    result (outcome, by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code, stdout,
+    output, stderr).
 
     \b
     Examples:
@@ -259,7 +261,12 @@ def _session(session: Mapping[str, Any]) -> str:
 
 
 def _how(call: Mapping[str, Any]) -> str:
-    facts = ["a wrapper around those below it"] if call["wrapper"] else []
+    is_last = call["place"] == LAST
+    facts = [f"a wrapper around those {'above' if is_last else 'below'} it"] if call["wrapper"] else []
+    if is_last:
+        facts.append("in last, so it sees the final input")
+    elif call["place"]:
+        facts.append("in order")
     if call["order"]:
         facts.append(call["order"])
     if call["waits"] is not None:
@@ -288,8 +295,10 @@ def _result_lines(result: Mapping[str, Any], timeout: float) -> list[str]:
 
 def call_lines(call: Mapping[str, Any]) -> list[str]:
     """Return the lines that tell of one plugin's call, as the journal has it."""
-    lines = [f"  {call.get('plugin')} ({call.get('hook')}): {call.get('outcome')}, {call.get('ms')} ms"]
-    for key, label in (("error", "error"), ("left", "left changed"), ("reply", "says"), ("values", "changed")):
+    again = ", once more" if call.get("again") else ""
+    lines = [f"  {call.get('plugin')} ({call.get('hook')}{again}): {call.get('outcome')}, {call.get('ms')} ms"]
+    shown_keys = {"error": "error", "left": "left changed", "saw": "saw", "reply": "says", "values": "changed"}
+    for key, label in shown_keys.items():
         if call.get(key):
             value = call[key]
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

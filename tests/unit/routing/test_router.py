@@ -12,7 +12,7 @@ from hookrouter._contract.hook_names import hook_names
 from hookrouter._isolation.progress import RunProgress
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
-from hookrouter._routing import router
+from hookrouter._routing import router, said
 from hookrouter._routing.output import HookOutput, Routed
 from hookrouter.config import Config, PluginConfig
 from hookrouter.context import Context
@@ -108,7 +108,7 @@ def test_replies_that_were_taken_survive_a_fault(tmp_path: Path, monkeypatch: py
 
 
 def test_a_guard_that_a_fault_kept_from_being_asked_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router._Said, "rewrite", broken)
+    monkeypatch.setattr(said.Said, "rewrite", broken)
 
     result = routed(tmp_path, closed="guard", aa=Rewrites(), guard=Guard())
 
@@ -117,7 +117,7 @@ def test_a_guard_that_a_fault_kept_from_being_asked_refuses(tmp_path: Path, monk
 
 
 def test_of_replies_that_cannot_be_merged_the_refusals_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router._Said, "_rewritten_fields", broken)
+    monkeypatch.setattr(said.Said, "_rewritten_fields", broken)
 
     assert specific(routed(tmp_path, aa=Denies(), bb=Rewrites())) == {
         "hookEventName": "PreToolUse",
