@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import subprocess
+import sys
 import threading
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -306,7 +307,7 @@ class Hooks:
         """
         __tracebackhide__ = True
         if isinstance(plugin, str | os.PathLike):
-            plugin = import_file(os.path.abspath(plugin))
+            plugin = _imported(os.path.abspath(plugin))
         name = name or _installed_name(plugin) or _own_name(plugin)
         if name in self._found:
             raise ValueError(f"there is a plugin {name!r} already; give this one another name")
@@ -553,6 +554,16 @@ class Hooks:
             f"{result.event} was fired, and not every plugin did its part:{lines}\n"
             "(fire(..., check=False) returns the result anyway)"
         ) from error
+
+
+def _imported(path: str) -> object:
+    """Import a plugin's file, although another test has imported it, or one of its name in another folder."""
+    other = getattr(sys.modules.get(PACKAGE), "__path__", None) != [os.path.dirname(path)]
+    own = f"{PACKAGE}.{os.path.splitext(os.path.basename(path))[0]}"
+    stale = f"{PACKAGE}." if other else f"{own}."
+    for name in [name for name in sys.modules if f"{name}.".startswith(stale)]:
+        del sys.modules[name]
+    return import_file(path)
 
 
 def _own_name(plugin: object) -> str:

@@ -1,11 +1,11 @@
-"""What a hook run costs with 1, 10 and 50 installed plugins of which one listens: it must not grow with the others.
+"""What a hook run costs with 1, 10 and 50 plugins of which one listens: it must not grow with the others.
 
     python tests/benchmarks/many_plugins.py [--rounds N] [--write]
 
-The plugins are real packages with entry points on the path of the process; all but one implement another event.
-Printed are medians as a ratio to `python -c pass` in the same run; exits 1 where 50 plugins cost more than LIMIT times
-what one costs. ``--write`` puts the ratios into docs/evidence/speed.md, if
-they are within the limit: else the machine had other work.
+The plugins are real packages with entry points on the path of the process, or single files in the home; all but one
+implement another event. To a call of Read nobody listens. Printed are medians as a ratio to `python -c pass` in the
+same run; exits 1 where 50 plugins take more than LIMIT times the processor time of one package. ``--write`` puts the
+ratios into docs/evidence/speed.md, if they are within the limit: else the machine had other work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from support.machine import machine
 from support.manual import write_part
 
 COUNTS = (1, 10, 50)
+KINDS = ("package", "file")
 LIMIT = 1.15
+READ = {**CALL, "tool_name": "Read", "tool_input": {"file_path": "/etc/hosts"}}
+BASE = "python -c pass"
 
 SLEEPER = """\
 from hookrouter import hookimpl
@@ -49,41 +52,58 @@ def main() -> int:
     parsed = parser.parse_args()
     rounds: int = parsed.rounds
     clean = {key: value for key, value in os.environ.items() if key not in UNWANTED}
-    call = json.dumps(CALL).encode()
-    cases = {"python -c pass": ([sys.executable, "-c", "pass"], b"", clean)}
+    cases = {BASE: ([sys.executable, "-c", "pass"], b"", clean)}
     with tempfile.TemporaryDirectory() as folder:
         for count in COUNTS:
-            site = Path(folder) / f"plugins-{count}"
-            write_plugin(site, "looker", LOOKER)
-            for number in range(1, count):
-                write_plugin(site, f"sleeper_{number}", SLEEPER)
-            environ = {"PYTHONPATH": str(site), "HOOKROUTER_HOME": str(Path(folder) / f"home-{count}")}
-            cases[plural(count)] = ([*script_argv(), "run", "pre-tool-use"], call, {**clean, **environ})
+            for kind in KINDS:
+                environ = {**clean, **place(Path(folder) / f"{kind}-{count}", kind, count)}
+                for listens, call in ((True, CALL), (False, READ)):
+                    run = [*script_argv(), "run", "pre-tool-use"]
+                    cases[words(count, kind, listens=listens)] = (run, json.dumps(call).encode(), environ)
         times = measure(cases, rounds)
     wall, cpu = ({name: statistics.median(column) for name, column in table.items()} for table in transposed(times))
-    print(f"{'case':24} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6}   ({rounds} rounds)")
-    for name in cases:
-        ratio, cpu_ratio = wall[name] / wall["python -c pass"], cpu[name] / cpu["python -c pass"]
-        print(f"{name:24} {wall[name] * 1000:8.1f} {ratio:6.2f} {cpu[name] * 1000:8.1f} {cpu_ratio:6.2f}")
-    growth = wall[plural(COUNTS[-1])] / wall[plural(COUNTS[0])]
-    print(f"{COUNTS[-1]} plugins cost {growth:.2f} times what one costs (limit {LIMIT})")
-    if parsed.write and growth <= LIMIT:
-        base = "python -c pass"
-        ratios = {count: (wall[plural(count)] / wall[base], cpu[plural(count)] / cpu[base]) for count in COUNTS}
+    print(f"{'case':40} {'wall ms':>8} {'ratio':>6} {'cpu ms':>8} {'ratio':>6}   ({rounds} rounds)")
+    ratios = {name: (wall[name] / wall[BASE], cpu[name] / cpu[BASE]) for name in cases}
+    for name, (ratio, cpu_ratio) in ratios.items():
+        print(f"{name:40} {wall[name] * 1000:8.1f} {ratio:6.2f} {cpu[name] * 1000:8.1f} {cpu_ratio:6.2f}")
+    worst = 0.0
+    for listens in (True, False):
+        one = cpu[words(1, "package", listens=listens)]
+        for kind in KINDS:
+            growth = cpu[words(COUNTS[-1], kind, listens=listens)] / one
+            worst = max(worst, growth)
+            name = words(COUNTS[-1], kind, listens=listens)
+            print(f"{name}: {growth:.2f} times the processor time of one package (limit {LIMIT})")
+    if parsed.write and worst <= LIMIT:
         write_part("docs/evidence/speed.md", "many-plugins", written(ratios, rounds))
-    return int(growth > LIMIT)
+    return int(worst > LIMIT)
 
 
-def written(ratios: dict[int, tuple[float, float]], rounds: int) -> str:
+def place(folder: Path, kind: str, count: int) -> dict[str, str]:
+    """Put plugins below a folder, and return the variables by which a hook finds them."""
+    home = folder / "home"
+    sources = {"looker": LOOKER, **{f"sleeper_{number}": SLEEPER for number in range(1, count)}}
+    if kind == "package":
+        for name, source in sources.items():
+            write_plugin(folder / "site", name, source)
+    else:
+        (home / "plugins").mkdir(mode=0o700, parents=True)
+        for name, source in sources.items():
+            (home / "plugins" / f"{name}.py").write_text(source, encoding="utf-8")
+    return {"PYTHONPATH": str(folder / "site"), "HOOKROUTER_HOME": str(home)}
+
+
+def written(ratios: dict[str, tuple[float, float]], rounds: int) -> str:
     """Return the table of the manual."""
-    lines = ["| installed, of which one listens | ratio (wall) | ratio (processor time) |", "|---|---|---|"]
-    lines += [f"| {plural(count)} | {wall:.1f} | {cpu:.1f} |" for count, (wall, cpu) in ratios.items()]
-    return "\n".join([*lines, "", f"Medians of {rounds} on {machine()}."])
+    lines = ["| plugins | ratio (wall) | ratio (processor time) |", "|---|---|---|"]
+    lines += [f"| {name} | {wall:.1f} | {cpu:.1f} |" for name, (wall, cpu) in ratios.items() if name != BASE]
+    return "\n".join([*lines, "", f"Medians of {rounds} on {machine()}, with a load of {os.getloadavg()[1]:.1f}."])
 
 
-def plural(count: int) -> str:
-    """Return a number of plugins in words."""
-    return "1 plugin" if count == 1 else f"{count} plugins"
+def words(count: int, kind: str, *, listens: bool) -> str:
+    """Return a case in words."""
+    told = "1 listens" if listens else "nobody listens"
+    return f"{count} {kind}{'s' if count > 1 else ''}, {told}"
 
 
 if __name__ == "__main__":

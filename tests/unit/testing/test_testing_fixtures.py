@@ -534,3 +534,19 @@ def test_an_unfit_input_names_the_way_to_fire_it_nevertheless(hooks: Hooks) -> N
     assert all(entry.frame.f_locals.get("__tracebackhide__") for entry in it.traceback[1:])
     assert hooks.fire({**sample("PreToolUse", "WebFetch"), "tool_input": {"url": 5}}).decision is None
     assert seen == [None]
+
+
+def test_files_of_one_name_are_not_taken_for_each_other(hooks: Hooks, tmp_path: Path) -> None:
+    names = ["one", "two", "one"]
+    for at, word in enumerate(names):
+        folder = tmp_path / word
+        folder.mkdir(exist_ok=True)
+        (folder / "_words.py").write_text(f"WORD = {word!r}\n")
+        (folder / "guard.py").write_text(
+            "from hookrouter import hookimpl\nfrom hookrouter.replies import StopReply\nfrom . import _words\n\n\n"
+            "@hookimpl\ndef stop():\n    return StopReply.go_on(_words.WORD)\n"
+        )
+        hooks.add(folder / "guard.py", f"guard-{at}")
+    hooks.fire("Stop")
+    said = {call.plugin: call.result for call in hooks.calls}
+    assert said == {f"guard-{at}": StopReply.go_on(word) for at, word in enumerate(names)}
