@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator
 
-    from hookrouter.shell.commands import Redirection, SimpleCommand, Word
+    from hookrouter.shell.commands import Reading, Redirection, SimpleCommand, Word
 
-__all__ = ["FileUse", "Folders", "redirected", "used_files"]
+__all__ = ["FileUse", "Folders", "named_paths", "redirected", "used_files"]
 
 _CHANGES_ALL = frozenset(
     ["touch", "rm", "unlink", "shred", "rmdir", "mkdir", "mv", "tee", "truncate", "chmod", "chown", "chgrp", "ln"]
@@ -101,6 +101,35 @@ class Folders:
             self.known = False
             return
         self.bases = tuple(dict.fromkeys(reversed(found)))[::-1]
+
+
+def named_paths(reading: Reading, folder: str) -> Iterator[str]:
+    """Yield the absolute paths that a command line names, to read, to write or to run, some of them twice.
+
+    ``folder`` is the session's, ``context.cwd``. Each word counts as a path, and what stands behind its ``=``; of one
+    that is not known before the line runs, what it begins with. Symbolic links are not followed: that does
+    ``os.path.realpath``. What a script, or a variable that the line does not set, names is not seen.
+    """
+    folders = Folders(folder, reading.text)
+    for command in reading.commands:
+        named = [named_by(word, folders.home) for word in command.words]
+        uses = (*used_files(command, folders.home), *redirected(command.redirections, folders.home))
+        yield from _absolute([*named, *(use.named for use in uses)], folders)
+        folders.follow(command)
+    around = redirected(reading.redirections, folders.home)
+    yield from _absolute(
+        [*(named_by(word, folders.home) for word in reading.words), *(use.named for use in around)], folders
+    )
+
+
+def _absolute(found: Iterable[Named], folders: Folders) -> Iterator[str]:
+    for named in found:
+        begun = (named.path if named.path is not None else named.prefix) or ""
+        for path in dict.fromkeys((begun, begun.rpartition("=")[2])):
+            if path.startswith("/"):
+                yield os.path.normpath(path)
+            elif folders.known:
+                yield from (os.path.normpath(os.path.join(base, path)) for base in folders.bases)
 
 
 def redirected(redirections: Iterable[Redirection], home: str) -> Iterator[FileUse]:

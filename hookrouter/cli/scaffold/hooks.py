@@ -15,23 +15,25 @@ from hookrouter.cli.scaffold.parts import PARTS
 from hookrouter.cli.scaffold.source import fill, import_line, quoted, wrapped
 from hookrouter.hookspecs import PreToolUseSpecs, all_spec_classes
 from hookrouter.markers import PROJECT_NAME
-from hookrouter.records import CommandInput, FileInput
+from hookrouter.records import CommandInput, FileInput, ToolInput
 from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from hookrouter.records import ToolInput
 
 __all__ = ["DEFAULT_HOOK", "chosen_hooks", "hook_files"]
 
 DEFAULT_HOOK = "pre_tool_use_bash"
 """What a new plugin implements, if nothing else is asked for."""
 
+_MCP_HOOK = "pre_tool_use_mcp"
+
 _IN_A_TURN = ("pre_tool_use", "post_tool_use", "user_prompt_submit", "session_start", "stop", RAW_HOOK)
 """The hooks that a turn with one Bash command calls, tools' own aside."""
 
 
+_WRITERS = ("write", "edit", "notebook_edit")
+"""The file tools whose guards look at what they write."""
 _COMMANDS = ("git push -f*", "git push -[!-]*f*", "git push --force*", "git push +*")
 _FORCED = ("git push '--for''ce'", "git -C x push -uf", "sh -c 'cd x;git push +main'")
 
@@ -40,24 +42,43 @@ class _Guard(NamedTuple):
     """What a guard of one tool looks at."""
 
     field: str
-    """The field of the tool's input."""
+    """The field of the tool's input; of an MCP server's tool, which has none that is known, empty."""
     tool_input: type[ToolInput]
 
     @property
     def is_path(self) -> bool:
-        return issubclass(self.tool_input, FileInput) and self.field.endswith("_path")
+        return issubclass(self.tool_input, FileInput)
+
+    @property
+    def is_search(self) -> bool:
+        """Whether a call goes through the folder that it names, or without a name through the session's."""
+        return self.field == "path"
 
     @property
     def template(self) -> str:
         """The method that looks at it."""
         if self.is_path:
             return "path_guard"
+        if not self.field:
+            return "mcp_guard"
         return "command_guard" if issubclass(self.tool_input, CommandInput) else "guard"
+
+    @property
+    def key(self) -> str:
+        """The key of the settings that holds what is refused."""
+        return "protect" if self.is_path else "refuse" if self.field else "tools"
 
     @property
     def rules(self) -> tuple[str, ...]:
         """What is refused by default."""
+        if self.key != "refuse":
+            return ("~/.ssh",) if self.is_path else ("*/delete_*",)
         return _COMMANDS if self.field == "command" else ("*secret*",)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths that are refused: a search from above comes to what is protected, too."""
+        return ("~/.ssh/config", "~/notes/../.ssh/config", "~/link/config", *(("~", "/") if self.is_search else ()))
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -73,7 +94,7 @@ def chosen_hooks(events: Sequence[str], *, fail_closed: bool) -> tuple[str, ...]
         known = [hook for hook in vars(PreToolUseSpecs) if _guards(hook)]
         raise ScaffoldError(
             f"--fail-closed: no guard can be written for {', '.join(hooks)}; allowed is the hook before a tool whose "
-            f"input has a text to look at: {', '.join(known)}"
+            f"input has a path or a text to look at, or before the tools of MCP servers: {', '.join(known)}"
         )
     return hooks
 
@@ -88,6 +109,8 @@ def hook_files(
         hook: guard for hook in hooks if (fail_closed or hook == DEFAULT_HOOK) and (guard := _guards(hook)) is not None
     }
     notes = len(guards) < len(hooks)
+    # Beside a guard of paths, one of commands looks at the paths of the line, too.
+    sees_paths = any(guard.is_path for guard in guards.values()) and DEFAULT_HOOK in guards
     defaults = _defaults(guards, notes=notes)
     about = _sentences(guards, notes=notes)
     live = _live_test(words, hooks)
@@ -95,20 +118,11 @@ def hook_files(
     for hook in hooks:
         signature = _signature(hook, specs[hook][1])
         each = {**words, "hook": hook, "call": _call(hook)}
+        kind, names = "note", ["test_note"]
         if hook in guards:
-            kind = guards[hook].template
-            each |= {"field": guards[hook].field, "tool": _tool(hook), "refused": quoted(guards[hook].refused)}
-            each["word"] = "push" if guards[hook].rules == _COMMANDS else "secret"
-            each["short"] = hook.removeprefix("pre_tool_use_")
-            each["label"] = guards[hook].field.replace("_", " ")
-            each["key"] = "protect" if guards[hook].is_path else "refuse"
-            each["method"] = "reads" if hook.endswith("_read") else "writes"
-        else:
-            kind = "note"
+            kind, names = guards[hook].template, _tests(guards[hook], sees_paths=sees_paths)
+            each = _guard_words(hook, guards[hook], each, sees_paths=sees_paths)
         methods.append(fill(f"hook/{kind}", each, signature=signature))
-        names = (
-            ("payload", f"test_{kind.removeprefix('command_')}", "test_closed") if hook in guards else ("test_note",)
-        )
         tests += [fill(f"hook/{name}", each) for name in names]
     files = {
         f"src/{module}/__init__.py": fill(
@@ -116,7 +130,7 @@ def hook_files(
             words,
             about=_docstring(about),
             methods="\n".join(methods),
-            **_heads(hooks, specs, words["class_name"], guards),
+            **_heads(hooks, specs, words["class_name"], guards, sees_paths=sees_paths),
         ),
         f"src/{module}/settings.py": fill("hook/settings.py", words, fields="\n".join(_fields(defaults))),
         f"src/{module}/py.typed": "",
@@ -144,10 +158,46 @@ def hook_files(
     return files, readme
 
 
+def _guard_words(hook: str, guard: _Guard, words: Mapping[str, str], *, sees_paths: bool) -> dict[str, str]:
+    """Return the words of the templates of one guard."""
+    short = hook.removeprefix("pre_tool_use_")
+    words = {
+        **words,
+        "field": guard.field,
+        "tool": _tool(hook),
+        "refused": quoted(guard.refused),
+        "word": "push" if guard.rules == _COMMANDS else "secret",
+        "short": short,
+        "label": guard.field.replace("_", " "),
+        "key": guard.key,
+        "method": "writes" if short in _WRITERS else "reads",
+        "paths": quoted(guard.paths),
+        "met": "in (path, protected)" if guard.is_search else "== protected",
+        # A search without a path goes through the session's folder.
+        "missing": "" if guard.is_search else "None, ",
+    }
+    is_seen = sees_paths and guard.template == "command_guard"
+    return {**words, "seen": fill("hook/seen_paths", words) if is_seen else ""}
+
+
+def _tests(guard: _Guard, *, sees_paths: bool) -> list[str]:
+    """Return the names of the templates of a guard's tests."""
+    if guard.template == "mcp_guard":
+        return ["test_mcp_guard", "test_closed"]
+    seen = ["test_seen_paths"] if sees_paths and guard.template == "command_guard" else []
+    return ["payload", f"test_{guard.template.removeprefix('command_')}", *seen, "test_unreadable", "test_closed"]
+
+
 _HELP = {
     "refuse": "words to refuse, in this order",
     "protect": "folders that are for people",
+    "tools": "globs on server/tool to refuse",
     "note": "what the journal record gets",
+}
+_DOES = {
+    "refuse": "Refuses calls that hold the words of one of the rules in ``refuse``.",
+    "protect": "Lets nothing be touched in the folders in ``protect``.",
+    "tools": "Refuses the tools of MCP servers that one of the globs in ``tools`` names.",
 }
 _ON_ERROR = """\
 [plugins]
@@ -162,26 +212,32 @@ _LIVE_README = """
 
 
 def _guards(hook: str) -> _Guard | None:
-    """Return what a guard in this hook looks at: the first text that the tool always gets. None if there is none."""
+    """Return what a guard in this hook looks at: a path, or the first text that the tool always gets; None without.
+
+    Of the tools of MCP servers it is their names.
+    """
     spec = vars(PreToolUseSpecs).get(hook)
     if spec is None or not hasattr(spec, f"{PROJECT_NAME}_spec"):
         return None
     parameter = inspect.signature(spec).parameters.get("tool_input")
     record = getattr(hookrouter.tools, str(parameter.annotation), None) if parameter else None
     fields = record.FIELDS if record else {}
+    if hook == _MCP_HOOK:
+        return _Guard("", ToolInput)
     texts = [name for name, field in fields.items() if field.required and field.kind == "string"]
+    if record and issubclass(record, FileInput):
+        texts = [name for name in fields if name == "path" or name.endswith("_path")]
     return next((_Guard(name, record) for name in texts if record and name != "description"), None)
 
 
 def _defaults(guards: Mapping[str, _Guard], *, notes: bool) -> dict[str, tuple[str, ...] | str]:
     """Return the keys of the settings, with their defaults."""
-    words = tuple(dict.fromkeys(rule for guard in guards.values() if not guard.is_path for rule in guard.rules))
-    paths = any(guard.is_path for guard in guards.values())
-    return {
-        **({"refuse": words} if words else {}),
-        **({"protect": ("~/.ssh",)} if paths else {}),
-        **({"note": "was called"} if notes else {}),
-    }
+    found: dict[str, tuple[str, ...] | str] = {}
+    for key in ("refuse", "protect", "tools"):
+        rules = tuple(dict.fromkeys(rule for guard in guards.values() if guard.key == key for rule in guard.rules))
+        if rules:
+            found[key] = rules
+    return {**found, **({"note": "was called"} if notes else {})}
 
 
 def _fields(defaults: Mapping[str, tuple[str, ...] | str]) -> list[str]:
@@ -204,11 +260,8 @@ def _toml(value: tuple[str, ...] | str) -> str:
 
 def _sentences(guards: Mapping[str, _Guard], *, notes: bool) -> list[str]:
     """Say what the plugin does."""
-    sentences = []
-    if any(not guard.is_path for guard in guards.values()):
-        sentences.append("Refuses calls that hold the words of one of the rules in ``refuse``.")
-    if any(guard.is_path for guard in guards.values()):
-        sentences.append("Lets nothing be touched in the folders in ``protect``.")
+    keys = {guard.key for guard in guards.values()}
+    sentences = [sentence for key, sentence in _DOES.items() if key in keys]
     if notes:
         sentences.append("Notes in the journal that it was called.")
     return sentences
@@ -289,6 +342,8 @@ def _heads(
     specs: Mapping[str, tuple[str, inspect.Signature]],
     class_name: str,
     guards: Mapping[str, _Guard],
+    *,
+    sees_paths: bool,
 ) -> dict[str, str]:
     """Return the import statements and the class line of the plugin's module, by the names that the template has."""
     names: dict[str, set[str]] = {"hookrouter": {"Context"}, "collections.abc": set()}
@@ -311,6 +366,8 @@ def _heads(
     if guards:
         names["hookrouter.replies"].discard("PreToolUseReply")
         runtime["hookrouter.replies"] = {"PreToolUseReply"}
+    if sees_paths:
+        runtime["hookrouter.permission_rules.files"] = {"named_paths"}
     standard = names.pop("collections.abc")
     blocks = [
         [import_line("collections.abc", standard, "    ")] if standard else [],
@@ -328,8 +385,11 @@ def _heads(
 
 def _standard_imports(guards: Mapping[str, _Guard]) -> list[str]:
     kinds = {guard.template for guard in guards.values()}
-    by_words = ["import re", "from fnmatch import fnmatchcase"] if "guard" in kinds else []
-    return [*(["import os"] if "path_guard" in kinds else []), *by_words]
+    return [
+        *(["import os"] if "path_guard" in kinds else []),
+        *(["import re"] if "guard" in kinds else []),
+        *(["from fnmatch import fnmatchcase"] if kinds & {"guard", "mcp_guard"} else []),
+    ]
 
 
 def _signature(hook: str, signature: inspect.Signature) -> str:

@@ -125,6 +125,20 @@ def test_a_guard_says_how_it_fails_closed(tmp_path: Path) -> None:
     assert tables["path-guard"]["settings"] == {"refuse": ["*secret*"], "protect": ["~/.ssh"]}
 
 
+@pytest.mark.parametrize("tool", ["read", "write", "edit", "notebook_edit", "grep", "glob"])
+def test_the_guard_of_a_file_tool_looks_at_its_path(tool: str) -> None:
+    code = plan("path-guard", [f"pre_tool_use_{tool}"], fail_closed=True).files["src/hookrouter_path_guard/__init__.py"]
+    assert "tool_input.reads(context.cwd)" in code or "tool_input.writes(context.cwd)" in code
+    assert "tool_input.pattern" not in code
+
+
+def test_a_guard_of_commands_beside_one_of_paths_sees_the_paths_of_the_line() -> None:
+    module = "src/hookrouter_path_guard/__init__.py"
+    both = plan("path-guard", ["pre_tool_use_read", "pre_tool_use_bash"], fail_closed=True).files[module]
+    assert "named_paths(reading, context.cwd)" in both
+    assert "named_paths" not in plan("path-guard", ["pre_tool_use_bash"], fail_closed=True).files[module]
+
+
 @pytest.mark.parametrize(
     "name", ["Git Guard", "git_guard", "git.guard", "hookrouter-git-guard", "hookrouter_git_guard", " git--guard "]
 )

@@ -32,7 +32,7 @@ BUDGET = {
     "hookrouter/events": 445,
     "hookrouter/hookspecs": 1871,
     "hookrouter/messaging": 2164,
-    "hookrouter/permission_rules": 902,
+    "hookrouter/permission_rules": 943,
     "hookrouter/queue": 2698,
     "hookrouter/serving": 520,
     "hookrouter/sessions": 551,
