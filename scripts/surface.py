@@ -313,7 +313,10 @@ def _of_lines(old: set[str], new: set[str]) -> Iterator[Change]:
         if name not in now:
             yield Change(name, "was removed", breaks=True)
         elif name not in before:
-            yield Change(name, "was added", breaks=now[name].endswith(" required"))
+            # Nobody has called a command without it that was not there.
+            command = f"{name.rpartition(' ')[0]} exit 0"
+            is_new = command in now and command not in before
+            yield Change(name, "was added", breaks=now[name].endswith(" required") and not is_new)
         elif before[name] != now[name]:
             yield Change(name, f"was {before[name]}, is {now[name]}", breaks=True)
 

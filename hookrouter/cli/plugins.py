@@ -21,6 +21,7 @@ from hookrouter.cli.completion import hook_names, plugin_names
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.plugin_files import add, remove
+from hookrouter.cli.plugin_packages import install, uninstall
 from hookrouter.cli.plugins_new import new
 from hookrouter.config import LAST, NO_PLUGINS, ORDER
 from hookrouter.storage.interface import StoreError
@@ -488,3 +489,5 @@ def _known_hook(name: str) -> str:
 app.command("new")(new)
 app.command("add")(add)
 app.command("remove")(remove)
+app.command("install")(install)
+app.command("uninstall")(uninstall)

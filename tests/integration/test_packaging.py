@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 
 from hookrouter import __version__
 from hookrouter.samples import sample
+from support.wheels import wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -317,3 +318,12 @@ def test_it_works_as_a_tool_of_its_own(
     hookrouter = scripts / "hookrouter"
     assert run(hookrouter, "--version", environ=environ) == f"hookrouter {__version__}\n"
     registered_program_works(hookrouter, tmp_path, environ)
+    plugins = hookrouter, "plugins"
+    on_path = {**environ, "PATH": f"{installers}{os.pathsep}{os.environ['PATH']}"}
+    for name in ("first_guard", "other_guard"):
+        told = json.loads(run(*plugins, "install", wheel(tmp_path, name), "--json", environ=on_path))
+        assert [one["distribution"] for one in told["plugins"]] == [name]
+        assert told["command"][0] == str(installers / tool)
+    run(*plugins, "uninstall", "first-guard", environ=on_path)
+    listed = json.loads(run(*plugins, "list", "--json", environ=on_path))
+    assert [one["name"] for one in listed if one["distribution"] != "hookrouter"] == ["other-guard"]

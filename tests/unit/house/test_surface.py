@@ -191,3 +191,9 @@ def test_the_record_is_of_all_that_is_stable() -> None:
 def test_the_manual_lists_the_stable_modules() -> None:
     page = (ROOT / "docs/reference/stability.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(hookrouter[\w.]*)` \|", page, flags=re.MULTILINE) == list(STABLE)
+
+
+def test_a_required_argument_breaks_nobody_if_its_command_is_new() -> None:
+    new = {"hookrouter x NAME required", "hookrouter x exit 0"}
+    for old, breaks in ((set[str](), False), ({"hookrouter x exit 0"}, True)):
+        assert [one.breaks for one in changes({}, {}, old, new) if one.name == "hookrouter x NAME"] == [breaks]
