@@ -274,6 +274,9 @@ def changes(
         broken = _broken(module, old.get(module, ""), new.get(module, ""))
         follows = module.startswith(FOLLOW_CLAUDE)
         for name in sorted(before.keys() | now.keys()):
+            owner = name.rpartition(".")[0]
+            if owner != module and not (owner in before and owner in now):
+                continue  # what comes and goes with its class
             if name not in now:
                 found.append(Change(name, "was removed", breaks=True))
             elif name in broken:

@@ -58,6 +58,7 @@ class Specs:
         ("LIMIT = 3", "def LIMIT(): ...", [("LIMIT", "different kind of object")]),
         ("self.home", "self._home", [("Specs.home", "was removed")]),
         (', "send"]', "]", [("send", "was removed")]),
+        ("class Told", "class Heard", [("Told", "was removed")]),
         ("def _own", "def _other", []),
         ("LIMIT = 3", "LIMIT = 3\nother = 1", []),
     ],
