@@ -179,7 +179,7 @@ class PluginConfig(Value):
     on_error: Annotated[str, ("open", "closed"), '"closed"'] = "open"
     """What a failure of the plugin means: `"open"` records it and lets the call pass, `"closed"` refuses the call."""
     timeout: Annotated[float, "seconds", "30"] = 10.0
-    """How long one call of the plugin may take."""
+    """How long the plugin may take in one hook run, for all its calls together and its import."""
     settings: Annotated[Mapping[str, object], "table", '{ folder = "~/notes" }'] = NO_ITEMS
     """The plugin's own settings; `hookrouter plugins info NAME` lists them."""
     breaker: Annotated[int, "count", "3"] = 5

@@ -28,7 +28,7 @@ __all__ = ["Replay", "ReplayError", "choose", "replay"]
 _COMPARED = ("plugin", "hook", "outcome", "error", "left", "updatedInput", "updatedToolOutput", "updatedMCPToolOutput")
 """What of a plugin's call is compared; its time differs in any case."""
 
-_REMAINING = re.compile(r"(?<=longer than its timeout of )[0-9.e-]+(?= s)")
+_REMAINING = re.compile(r"(?<=longer than the )[0-9.e-]+(?= s that were left of its timeout)")
 
 
 class ReplayError(HookrouterError):

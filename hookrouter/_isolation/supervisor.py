@@ -220,7 +220,7 @@ class Supervisor:
             "hook": hook,
             "ms": round((time.monotonic() - began) * 1000, 2),
             "outcome": "timed out" if self._is_late else "died",
-            "error": f"took longer than its timeout of {seconds:g} s, and could not be interrupted"
+            "error": f"took longer than the {seconds:g} s that were left of its timeout, and could not be interrupted"
             if self._is_late
             else f"it {self._end}",
             "killed": self._is_late,

@@ -417,9 +417,12 @@ class _Routing:
             self._containment.enter(plugin)
         result: object = None
         error: BaseException | None = None
+        whole = self._plugins.config(plugin).timeout
+        setting = f"its timeout of {whole:g} s ([plugins.{plugin}] timeout, for all its calls in a run)"
+        allowed = f"the {seconds:g} s that it may wait" if patient else setting
         started = time.perf_counter()
         try:
-            with time_limit(seconds):
+            with time_limit(seconds, allowed):
                 result = body()
         except BaseException as raised:  # noqa: BLE001 - whatever a plugin raises, sys.exit included
             error = raised

@@ -43,11 +43,10 @@ class time_limit:  # noqa: N801 - used as a function; contextlib takes longer to
     sets on the hook.
     """
 
-    def __init__(self, seconds: float) -> None:
-        """Limit a block to ``seconds``, which count from its beginning."""
+    def __init__(self, seconds: float, allowed: str = "") -> None:
+        """Limit a block to ``seconds``, which count from its beginning; the exception calls them ``allowed``."""
         self._limit = max(seconds, _AT_ONCE)
-        # What is left of a plugin's timeout after its import is that timeout to a reader.
-        self._late = PluginTimeout(f"took longer than its timeout of {round(seconds + 0.04, 1):g} s")
+        self._late = PluginTimeout(f"took longer than {allowed or f'its timeout of {round(seconds + 0.04, 1):g} s'}")
         self._running = False
         self._is_armed = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -135,6 +136,24 @@ def test_what_claude_gave_itself_and_tools_that_are_not_known_are_no_fault(
     payload = {**sample("PreToolUse", "Bash"), "tool_name": tool, "tool_input": given}
 
     assert hooks.fire(payload).updated_input == updated
+
+
+def test_a_plugin_that_takes_too_long_is_told_which_setting_that_is(hooks: Hooks) -> None:
+    class Slow:
+        @hookimpl
+        def pre_tool_use_bash(self, event: Any, context: Any) -> None:
+            threading.Event().wait(0.15)
+
+        @hookimpl
+        def pre_tool_use(self, event: Any, context: Any) -> None:
+            threading.Event().wait(60)
+
+    hooks.add(Slow, "slow")
+    hooks.configure("[plugins.slow]\ntimeout = 0.4")
+
+    said = r"slow: timed out in pre_tool_use: .* its timeout of 0\.4 s \(\[plugins\.slow\] timeout, for all its calls"
+    with pytest.raises(PluginFailed, match=said):
+        hooks.fire("PreToolUse", tool="Bash")
 
 
 @pytest.mark.parametrize("error", [ValueError("not done"), SystemExit(1)])

@@ -68,3 +68,8 @@ def test_in_another_thread_the_limit_shows_at_the_end() -> None:
     thread.start()
     thread.join()
     assert len(raised) == 1
+
+
+def test_the_exception_says_what_was_allowed() -> None:
+    with pytest.raises(PluginTimeout, match="took longer than its share"), time_limit(0.05, "its share"):
+        threading.Event().wait(60)
