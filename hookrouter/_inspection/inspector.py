@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter._contract.hook_names import WAKING_HOOK
 from hookrouter._contract.tables import EVENTS
-from hookrouter._inspection.validation import validate
+from hookrouter._inspection.validation import known_hooks, validate
 from hookrouter._plugins.files import is_file, why_unsafe
 from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object
@@ -77,7 +77,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
     ``table`` is ``[plugins.NAME.settings]``, which is checked if the plugin declares a class for it. With ``ask`` it
     is also said how its hooks are called (``tryfirst``, ``trylast``, ``wrapper``) and what it contributes.
     """
-    files = _module_files(value)
+    files, plugin = _module_files(value), None
     try:
         if is_file(value) and (reason := why_unsafe(value) or why_unmet(_source(value))):
             # Nothing of it runs.
@@ -91,7 +91,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
         text = describe_error(error, MAX_ERROR)
         return {
-            "hooks": None,
+            "hooks": _hooks_of_misfit(plugin),
             "waits": {},
             "ruled": [],
             "stateless": [],
@@ -132,6 +132,14 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "error": "",
         **({"called": _called(found), "contributions": _contributions(found)} if ask else {}),
     }
+
+
+def _hooks_of_misfit(plugin: object) -> list[str] | None:
+    """Return the hooks of a plugin that was imported and cannot be used; None if they are not known."""
+    try:
+        return known_hooks(plugin) or None
+    except BaseException:  # noqa: BLE001 - as in describe()
+        return None
 
 
 def matching(found: Mapping[str, Callable[..., Any]]) -> list[tuple[str, tuple[str, ...]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -9,6 +10,7 @@ import pluggy
 from hookrouter._contract.document import snake
 from hookrouter._inspection.annotations import misfits
 from hookrouter._plugins.manager import implementations
+from hookrouter._plugins.registry import UNKNOWN_HOOKS
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
 from hookrouter.util.signatures import signature_of
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-__all__ = ["validate"]
+__all__ = ["known_hooks", "validate"]
 
 
 def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
     """Return a plugin's implementations of the hooks that there are, by name, as :func:`implementations` has them.
 
     One that is not known and marked with ``optionalhook`` is left out: it may be another version's. Checks unknown
-    names, arguments and classes, old-style wrappers.
+    names, arguments and classes, old-style wrappers, and functions that would not run if they were called.
 
     Raises pluggy.PluginValidationError, whose message names the hook and what is allowed.
     """
@@ -41,6 +43,8 @@ def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
         if hook not in known:
             hint = did_you_mean(snake(hook), known, "see the hook reference for the names")
             raise pluggy.PluginValidationError(plugin, f"unknown hook {hook!r}; {hint}")
+        if kind := _not_called(function):
+            raise pluggy.PluginValidationError(plugin, f"{hook}: {kind}")
         if getattr(function, IMPLEMENTATION, {}).get("hookwrapper"):
             raise pluggy.PluginValidationError(plugin, f"{hook}: hookwrapper=True is not supported, use wrapper=True")
         spec = getattr(manager.hook, hook).spec
@@ -49,6 +53,28 @@ def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
     manager.register(plugin, name)
     manager.check_pending()
     return found
+
+
+def known_hooks(plugin: object) -> list[str]:
+    """Return what a plugin that does not fit is taken to listen to, so that none of its guards is gone without a word.
+
+    The hooks that there are and, if it has one that is not known and not optional, those before any call of a tool:
+    it may be a guard's misspelt name. Raises pluggy.PluginValidationError as :func:`implementations` does.
+    """
+    found = implementations(plugin)
+    known = {name for specs in all_spec_classes() for name in vars(specs)} & found.keys()
+    has_unknown = any(hook not in known and not _is_optional(function) for hook, function in found.items())
+    return sorted(known.union(UNKNOWN_HOOKS) if has_unknown else known)
+
+
+def _not_called(function: Callable[..., Any]) -> str:
+    """Return why calling a function would run nothing of it; empty if it would, or if it is a wrapper."""
+    options, name = getattr(function, IMPLEMENTATION, {}), getattr(function, "__name__", "it")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return f"{name} is 'async def', and hooks are called without an event loop; make it a plain function"
+    if inspect.isgeneratorfunction(function) and not (options.get("wrapper") or options.get("hookwrapper")):
+        return f"{name} has a 'yield', which only a wrapper may have: @hookimpl(wrapper=True)"
+    return ""
 
 
 def _is_optional(function: Callable[..., Any]) -> bool:

@@ -102,6 +102,8 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
         if plugin.name in NO_PLUGINS:
             error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
         former = known.get(plugin.name)
+        if error and hooks and former is not None:  # one that does not fit may have lost the name of a guard
+            hooks = sorted({*hooks, *(former.known_hooks or ())})
         former_hooks = None if hooks or former is None else former.known_hooks
         found = DiscoveredPlugin(
             name=plugin.name,

@@ -48,6 +48,8 @@ class PluginsCheck:
                     f"hookrouter plugins enable {info.name}, or remove on_error from [plugins.{info.name}] in "
                     f"{app.home.config_file}",
                 )
+            if info.status == PluginStatus.ACTIVE:
+                yield from (Finding(OK, self.name, f"{_described(info)}: {hint}") for hint in info.hints)
         if off := [info.name for info in listing if info.reason == ALONE]:
             message = f"guards alone: {', '.join(off)} are off (plugins.{GUARDS_ALONE} in {app.home.config_file})"
             yield Finding(OK, self.name, message)

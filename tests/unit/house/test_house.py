@@ -17,7 +17,7 @@ BUDGET = {
     "hookrouter/_diagnostics": 2498,
     "hookrouter/_fleet": 1309,
     "hookrouter/_fronts": 184,
-    "hookrouter/_inspection": 327,
+    "hookrouter/_inspection": 348,
     "hookrouter/_installation": 1463,
     "hookrouter/_isolation": 855,
     "hookrouter/_mod": 240,
