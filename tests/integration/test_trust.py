@@ -15,6 +15,7 @@ from hookrouter.storage.home import Home
 from hookrouter.testing.plugins import write_plugin
 from support.fronts import THROUGH_FRONTS
 from support.hook_place import BASH, HookPlace
+from support.safety import safety
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ def test_plugins_are_called_as_the_config_orders_them_then_by_name_and_as_pluggy
 
     place.config('[plugins]\norder = ["m-last", "c", "not-installed", "b"]\n')
 
-    assert place.specific()["additionalContext"].split("\n\n") == ["first", "c", "b", "a", "last", "5 wrapped"]
+    assert place.specific()["additionalContext"].split("\n\n") == ["last", "c", "b", "first", "a", "5 wrapped"]
 
 
 def rewrite(key: str, value: str) -> str:
@@ -338,3 +339,17 @@ def test_a_function_registered_with_atexit_does_not_keep_the_hook_for_ever(place
         "late", "import atexit, time\n    atexit.register(time.sleep, 600)\n    return PreToolUseReply.context('x')"
     )
     assert place.specific()["additionalContext"] == "x"
+
+
+@pytest.mark.parametrize("last", ["guard", "guard', 'z-behind"])
+def test_a_guard_in_last_refuses_what_any_form_has_made_although_another_one_ends_its_process(
+    place: Place, last: str
+) -> None:
+    raw = "@hookimpl{marks}\ndef raw_event(payload, context):\n    tool_input = payload['tool_input']\n    "
+    place.write("a-dies", "import os\n    os.kill(os.getpid(), 9)")
+    place.write("guard", "return PreToolUseReply.deny('no') if 'rm' in tool_input.command else None", "(tryfirst=True)")
+    place.write("z-behind", "return PreToolUseReply.allow(updated_input={**tool_input, 'command': 'rm'})", hook=raw)
+    place.config(f"[plugins]\nlast = ['{last}']\n[plugins.guard]\non_error = 'closed'\n")
+
+    with safety("a guard in last refuses what the tool would get"):
+        assert place.specific()["permissionDecision"] == "deny"
