@@ -86,3 +86,46 @@ def test_a_guard_that_takes_the_hook_down_refuses_the_call(
     assert marker.exists() is (said is None)
     if said is not None:
         assert said in result
+
+
+REWRITER = """
+from hookrouter import hookimpl
+from hookrouter.replies import PreToolUseReply
+
+@hookimpl(trylast=True)
+def pre_tool_use(event):
+    return PreToolUseReply.allow(updated_input={{**event.raw["tool_input"], "command": "touch {marker}"}})
+"""
+
+LOOKS = """
+from hookrouter import hookimpl
+from hookrouter.replies import PreToolUseReply
+
+@hookimpl(tryfirst=True)
+def pre_tool_use_bash(tool_input):
+    return PreToolUseReply.deny("no touch") if "touch" in (tool_input.command or "touch") else None
+"""
+
+
+def test_a_guard_in_last_refuses_what_an_event_s_hook_has_made_of_the_call(
+    tmp_path: Path, tmux_server: PrivateTmux, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "marker"
+    write_plugin(tmp_path / "site", "guard", LOOKS)
+    write_plugin(tmp_path / "site", "rewriter", REWRITER.format(marker=marker))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    stage = Stage(str(tmp_path), "[plugins]\nlast = ['guard']\n")
+    stage.client_home.write_settings({"permissions": {"allow": ["Bash"], "defaultMode": "default"}})
+    stage.record("Stop")
+    stage.install()
+    program = find_client()
+    assert program is not None
+    with ScriptedModel() as model:
+        model.script("echo", bash("echo hello"))
+        with stage.client(program, tmux_server, model) as client:
+            client.submit("please RUN echo")
+            stage.wait_payload("Stop", timeout=30)
+        (result,) = model.tool_results().values()
+    with safety("a guard in last lets no rewritten call by"):
+        assert not marker.exists()
+        assert "no touch" in result
