@@ -87,17 +87,10 @@ class HoldingContract:
         if not overrides(backend, TerminalBackend, "guard_program"):
             return
         pane = start(behind="script")
-        client = int(pane.environ["PANE_PROGRAM"])
-        backend.guard_program(pane.address, client)
+        backend.guard_program(pane.address, int(pane.environ["PANE_PROGRAM"]))
         backend.press(pane.address, "n")
         pane.wait_received(b"n")
-        os.kill(client, signal.SIGKILL)
-        shown(backend, pane, "what follows")
-        for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
-            assert isinstance(raised(act), TerminalGone), "what was meant for a client reached the shell that ran it"
-        backend.guard_program(pane.address)
-        backend.press(pane.address, "x")
-        shown(backend, pane, "read b'x'")
+        _end_it(backend, pane, "what was meant for a client reached the shell that ran it")
 
     def test_what_is_sent_reaches_only_the_program_that_was_there(
         self, backend: TerminalBackend, start: Callable[..., Pane]
@@ -109,10 +102,15 @@ class HoldingContract:
         backend.press(pane.address, "n")
         backend.paste(pane.address, "text")
         pane.wait_received(b"n" + pasted("text"))
-        os.kill(int(pane.environ["PANE_PROGRAM"]), signal.SIGKILL)
-        shown(backend, pane, "what follows")
-        for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
-            assert isinstance(raised(act), TerminalGone), "what was meant for a program reached the one after it"
-        backend.guard_program(pane.address)
-        backend.press(pane.address, "x")
-        shown(backend, pane, "read b'x'")
+        _end_it(backend, pane, "what was meant for a program reached the one after it")
+
+
+def _end_it(backend: TerminalBackend, pane: Pane, fault: str) -> None:
+    """Kill the guarded program: what follows it in the pane gets nothing before it is guarded itself."""
+    os.kill(int(pane.environ["PANE_PROGRAM"]), signal.SIGKILL)
+    shown(backend, pane, "what follows")
+    for act in (partial(backend.press, pane.address, "Enter"), partial(backend.paste, pane.address, "text")):
+        assert isinstance(raised(act), TerminalGone), fault
+    backend.guard_program(pane.address)
+    backend.press(pane.address, "x")
+    shown(backend, pane, "read b'x'")
