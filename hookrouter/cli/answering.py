@@ -56,11 +56,11 @@ def where_the_dialog_is(command: str) -> Callable[[Callable[P, R]], Callable[P, 
 def decide(
     command: str,
     decision: Mapping[str, Any],
-    *,
     session: str = "",
     tool_use_id: str | None = None,
     wait: float = 10.0,
     author: str | None = None,
+    *,
     dry_run: bool = False,
     as_json: bool = False,
 ) -> int:

@@ -52,16 +52,7 @@ def allow(
             raise typer.BadParameter(str(error), param_hint="--input") from None
     if always is not None:
         decision["always"] = always
-    return decide(
-        "allow",
-        decision,
-        session=session,
-        tool_use_id=tool_use_id,
-        wait=wait,
-        author=author,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    return decide("allow", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 @where_the_dialog_is("deny")
@@ -86,16 +77,7 @@ def deny(
     """
     said = " ".join(text or ()) or "The user does not want this."
     decision = {"action": "deny", "text": said, **({"stop": True} if stop else {})}
-    return decide(
-        "deny",
-        decision,
-        session=session,
-        tool_use_id=tool_use_id,
-        wait=wait,
-        author=author,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    return decide("deny", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 @where_the_dialog_is("approve")
@@ -125,16 +107,7 @@ def approve(
     decision = {"action": "approve", **({"mode": mode} if mode is not None else {})}
     if plan is not None:
         decision["plan"] = read_text(plan, "--plan")
-    return decide(
-        "approve",
-        decision,
-        session=session,
-        tool_use_id=tool_use_id,
-        wait=wait,
-        author=author,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    return decide("approve", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
 
 
 @where_the_dialog_is("revise")
@@ -156,13 +129,4 @@ def revise(
     Exit codes: 0 it happened as meant; 2 refused, by the decision or a rule; 3, 4, 5: as for `hookrouter answer`.
     """
     decision = {"action": "revise", "text": " ".join(text)}
-    return decide(
-        "revise",
-        decision,
-        session=session,
-        tool_use_id=tool_use_id,
-        wait=wait,
-        author=author,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    return decide("revise", decision, session, tool_use_id, wait, author, dry_run=dry_run, as_json=as_json)
