@@ -91,6 +91,12 @@ BUILT_IN = (
         SETTING_UP,
     ),
     CommandEntry(
+        "trust", "Let a project's own plugins run, in its sessions.", "hookrouter.cli.trust:trust", SETTING_UP
+    ),
+    CommandEntry(
+        "untrust", "Take back that a project's own plugins may run.", "hookrouter.cli.trust:untrust", SETTING_UP
+    ),
+    CommandEntry(
         "config",
         "Check config.toml; show the values in effect and where each comes from.",
         "hookrouter.cli.config:app",

@@ -22,12 +22,12 @@ from hookrouter.util.text import closest
 from hookrouter.util.value import NO_ITEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from hookrouter._config.schema import ConfigFile
-    from hookrouter.config import Config
+    from hookrouter.config import Config, PluginConfig
 
-__all__ = ["decoded", "examine", "parse", "read", "survey"]
+__all__ = ["decoded", "examine", "parse", "read", "survey", "survey_project"]
 
 PLUGINS, SETTINGS = "plugins", "settings"
 
@@ -97,6 +97,31 @@ def survey(content: bytes, tables: Mapping[str, str] = NO_ITEMS) -> tuple[list[P
     if config is None and (rest := readable(_moved(raw, tables))) is not None:
         config = rest.value()
     return problems, config
+
+
+def survey_project(content: bytes, names: Collection[str]) -> tuple[list[Problem], Mapping[str, PluginConfig]]:
+    """Return what is wrong with the ``config.toml`` of a project, all of it at once, and the tables of its plugins.
+
+    ``names`` are the project's own plugins. Their tables are all that the file may have: it is other people's.
+    """
+    raw, problems = parse(content)
+    if raw is None:
+        return problems, NO_ITEMS
+    allowed = f"[plugins.NAME] of its own plugins: {', '.join(sorted(names)) or 'it has none'}"
+    problems = [
+        Problem(key, f"a project's config.toml may not set it; allowed: {allowed}") for key in raw.keys() - {PLUGINS}
+    ]
+    tables = raw.get(PLUGINS, {})
+    if not isinstance(tables, dict):
+        return [*problems, Problem(PLUGINS, f"found no table; allowed: {allowed}")], NO_ITEMS
+    own = {name: table for name, table in tables.items() if name in names}
+    problems += [
+        Problem(f"{PLUGINS}.{name}", f"a project's config.toml may not set it; allowed: {allowed}")
+        for name in tables.keys() - own.keys()
+    ]
+    config, wrong = _checked({PLUGINS: own})
+    found = NO_ITEMS if config is None else config.plugins
+    return sorted([*problems, *wrong]), found
 
 
 def _moved(raw: Mapping[str, object], tables: Mapping[str, str]) -> Mapping[str, Any]:

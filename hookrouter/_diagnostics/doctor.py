@@ -16,6 +16,7 @@ from hookrouter._diagnostics.checks.mod import ModCheck
 from hookrouter._diagnostics.checks.outbox import OutboxCheck
 from hookrouter._diagnostics.checks.pauses import PausesCheck
 from hookrouter._diagnostics.checks.plugins import PluginsCheck
+from hookrouter._diagnostics.checks.projects import ProjectsCheck
 from hookrouter._diagnostics.checks.router import RouterCheck
 from hookrouter._diagnostics.checks.settings import SettingsCheck
 from hookrouter._diagnostics.checks.slow_plugins import SlowPluginsCheck
@@ -45,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     AnsweringCheck(),
     GatewaysCheck(),
     PluginsCheck(),
+    ProjectsCheck(),
     HomeCheck(),
     StorageCheck(),
     PausesCheck(),

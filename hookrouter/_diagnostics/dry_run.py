@@ -192,7 +192,8 @@ def _copy(home: Home, scratch: Home) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.copyfile(home.config_file, scratch.config_file)
     room = MAX_COPY
-    for source, target in ((home.state, scratch.state), (home.cache, scratch.cache), (home.prompts, scratch.prompts)):
+    folders = (home.state, scratch.state), (home.cache, scratch.cache), (home.prompts, scratch.prompts)
+    for source, target in (*folders, (home.plugins, scratch.plugins), (home.trusted, scratch.trusted)):
         if os.path.isdir(source):
             room = _copy_folder(source, target, room)
 

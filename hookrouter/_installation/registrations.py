@@ -16,7 +16,9 @@ from hookrouter._installation.client_version import found_version, knows
 from hookrouter._installation.command_line import hook_command
 from hookrouter._installation.front_command import Front, front_words
 from hookrouter._installation.http_entries import can_be_http, http_keys
-from hookrouter._plugins.registry import UNKNOWN_HOOKS, PluginStatus
+from hookrouter._plugins.discovery import resolve_settings
+from hookrouter._plugins.project import is_project_plugin, trusted_projects
+from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
 from hookrouter.permission_rules.rule import EVERY_TOOL, parse, tool_names
 from hookrouter.storage.home import HOME_VARIABLE
@@ -149,9 +151,7 @@ def wanted_registrations(
     """
     home = app.home.root if app.environ.get(HOME_VARIABLE) else None
     script = [*front_words(front, app.home.router), *script_argv()]
-    sources = (
-        registration_sources(app.plugins.listing(), app.config) if for_any_client else wanted_sources(app, present)
-    )
+    sources = _sources(app) if for_any_client else wanted_sources(app, present)
     wanted = registrations(sources, script, home)
     address = app.config.serve.http
     return http_registrations(wanted, address) if front is Front.HTTP and address else wanted
@@ -159,10 +159,35 @@ def wanted_registrations(
 
 def wanted_sources(app: Services, present: Iterable[Entry] = ()) -> list[RegistrationSource]:
     """Return the plugins for which the Claude Code that is on PATH must call hookrouter; ``present`` as above."""
-    listing = app.plugins.listing()
     # To ask the client takes longer than all the rest.
-    client = found_version(app.environ) if any(plugin.if_known or plugin.wakes for plugin in listing) else None
-    return registration_sources(listing, app.config, client, () if client is not None else present)
+    client = found_version(app.environ) if _depends_on_client(app) else None
+    return _sources(app, client, () if client is not None else present)
+
+
+def _sources(
+    app: Services, client: tuple[int, ...] | None = None, present: Iterable[Entry] = ()
+) -> list[RegistrationSource]:
+    """Return the plugins of the home, and those of every project that is trusted: entries are the user's, for all."""
+    return [
+        source for infos, config in _listings(app) for source in registration_sources(infos, config, client, present)
+    ]
+
+
+def _listings(app: Services) -> list[tuple[list[PluginInfo], Config]]:
+    """Return the plugins of the home, and those of each trusted project, each with the config that holds for them."""
+    home = [info for info in app.plugins.listing() if not is_project_plugin(info.distribution)]
+    found = [(home, app.config)]
+    index = tuple(plugin for plugin in app.plugins.index if not is_project_plugin(plugin.distribution))
+    for _path, project in trusted_projects(app.home):
+        joined, config, own = project.joined(index, app.config)
+        settings = resolve_settings(app.home, own, config, project.scope)
+        listing = Plugins(joined, config, lambda _plugin, _text: None, settings=settings).listing()
+        found.append(([info for info in listing if is_project_plugin(info.distribution)], config))
+    return found
+
+
+def _depends_on_client(app: Services) -> bool:
+    return any(plugin.if_known or plugin.wakes for infos, _ in _listings(app) for plugin in infos)
 
 
 def kept_unasked(app: Services, wanted: Sequence[Registration]) -> list[str]:
@@ -170,8 +195,7 @@ def kept_unasked(app: Services, wanted: Sequence[Registration]) -> list[str]:
 
     ``wanted`` is what :func:`wanted_registrations` returns.
     """
-    listing = app.plugins.listing()
-    if not any(plugin.if_known or plugin.wakes for plugin in listing) or found_version(app.environ) is not None:
+    if not _depends_on_client(app) or found_version(app.environ) is not None:
         return []
     surely = {(want.event, want.wakes) for want in wanted_registrations(app)}
     return list(dict.fromkeys(want.event for want in wanted if (want.event, want.wakes) not in surely))

@@ -49,10 +49,13 @@ def load_config(home: Home, environ: Mapping[str, str], changed: Callable[[bool]
     return load(home, changed, lambda: declared_tables(load_index(home, environ)))
 
 
-def resolve_settings(home: Home, index: Iterable[DiscoveredPlugin], config: Config) -> dict[str, OwnSettings]:
+def resolve_settings(
+    home: Home, index: Iterable[DiscoveredPlugin], config: Config, scope: str = ""
+) -> dict[str, OwnSettings]:
     """Return the settings of each enabled plugin that declares a class, by the plugin's name. Never raises.
 
-    A table that was not checked before is checked now, which imports the plugin in another process.
+    A table that was not checked before is checked now, which imports the plugin in another process. ``scope`` tells
+    plugins that are not the home's from these.
     """
     found: dict[str, OwnSettings] = {}
     asked = {}
@@ -66,7 +69,9 @@ def resolve_settings(home: Home, index: Iterable[DiscoveredPlugin], config: Conf
     if not asked:
         return found
     keys = {name: _key(plugin, config.plugin(name).settings) for name, plugin in asked.items()}
-    path = os.path.join(home.cache, f"settings-{digest(repr((home.config_file, cache_file(home))))}.json")
+    path = os.path.join(
+        home.cache, f"settings-{digest(repr((home.config_file, cache_file(home)) + ((scope,) if scope else ())))}.json"
+    )
     cached = read_own_json(path)
     known = {name: own for name, key in keys.items() if (own := _known(cached.get(name), key)) is not None}
     if len(known) < len(asked):

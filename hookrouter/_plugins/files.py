@@ -11,12 +11,33 @@ import os
 import stat
 import sys
 
-__all__ = ["PACKAGE", "import_file", "is_file", "may_be_named", "plugin_files", "why_unsafe"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from hookrouter.storage.home import Home
+
+__all__ = [
+    "FOLDER",
+    "PACKAGE",
+    "copy_folder",
+    "has_own_plugins",
+    "import_file",
+    "is_file",
+    "may_be_named",
+    "plugin_files",
+    "why_unsafe",
+]
+
+FOLDER = ".claude/hookrouter"
+"""The folder of a project that holds its own plugins."""
 
 PACKAGE = "hookrouter_files"
 """The package that the modules of the folder are imported into."""
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+_DIGEST = 64
+"""Characters of the name of a copy."""
 
 
 def is_file(value: str) -> bool:
@@ -49,6 +70,16 @@ def plugin_files(folder: str) -> dict[str, str]:
     return found
 
 
+def has_own_plugins(project: str) -> bool:
+    """Whether a project has a folder of plugins of its own, whatever it holds."""
+    return project.startswith("/") and os.path.isdir(os.path.join(project, FOLDER))
+
+
+def copy_folder(home: Home, tree: str) -> str:
+    """Return the folder with the copy of a project's own plugins whose digest is ``tree``."""
+    return os.path.join(home.trusted, "trees", tree)
+
+
 def why_unsafe(path: str) -> str:
     """Return why a file must not be imported, because of who may write to it or its folder; empty if it may be."""
     for one in (os.path.dirname(path), path):
@@ -65,10 +96,14 @@ def why_unsafe(path: str) -> str:
 
 def import_file(path: str) -> object:
     """Import a file or package of the folder, and return its module. Raises what it raises, and ImportError."""
-    package = sys.modules.get(PACKAGE)
+    folder = os.path.dirname(path)
+    tree = os.path.basename(folder)
+    # A copy of a project's plugins has the digest of all of it for a name: no other project's helpers are its own.
+    named = f"{PACKAGE}_{tree}" if len(tree) == _DIGEST else PACKAGE
+    package = sys.modules.get(named)
     if package is None:
-        package = sys.modules[PACKAGE] = type(sys)(PACKAGE)
-    package.__path__ = [os.path.dirname(path)]
-    name = f"{PACKAGE}.{os.path.splitext(os.path.basename(path))[0]}"
+        package = sys.modules[named] = type(sys)(named)
+    package.__path__ = [folder]
+    name = f"{named}.{os.path.splitext(os.path.basename(path))[0]}"
     __import__(name)
     return sys.modules[name]

@@ -39,7 +39,10 @@ __all__ = [
     "keep_cache",
     "read_cache",
     "read_fresh",
+    "read_scanned",
+    "status_stamp",
     "write_cache",
+    "write_scanned",
 ]
 
 NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
@@ -155,6 +158,11 @@ def file_stamp(path: str) -> str:
         status = os.stat(path)
     except (OSError, ValueError):
         return ""
+    return status_stamp(status)
+
+
+def status_stamp(status: os.stat_result) -> str:
+    """Return what tells one state of a file or folder from the next."""
     return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{status.st_ctime_ns}"
 
 
@@ -181,15 +189,8 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
     """Return the cached index if nothing has changed since it was written, else None."""
     document = read_own_json(cache_file(home), certain=True)
     try:
-        if document["version"] != __version__:
-            return None
         plugins = _plugins(document)
-        if any(plugin.error not in ("", NOT_INSTALLED) for plugin in plugins) and not _is_recent(document["written"]):
-            return None
-        # Plugins of one distribution share its files.
-        if any(file_stamp(path) != stamp for path, stamp in {pair for plugin in plugins for pair in plugin.files}):
-            return None
-        if document["own"] != file_stamp(home.plugins):
+        if not _holds(document, plugins) or document["own"] != file_stamp(home.plugins):
             return None
         folders = _site_folders()
         if document["folders"] == [[folder, file_stamp(folder)] for folder in folders]:
@@ -200,6 +201,38 @@ def read_fresh(home: Home) -> tuple[DiscoveredPlugin, ...] | None:
         return None
     write_cache(home, plugins, environment_key(home))
     return plugins
+
+
+def read_scanned(home: Home, tree: str) -> tuple[DiscoveredPlugin, ...] | None:
+    """Return what was found in the copy of a project's own plugins, if it holds; else None. Raises as above."""
+    document = read_own_json(_scanned_file(home, tree), certain=True)
+    try:
+        plugins = _decoded_plugins(document)
+        return plugins if document["tree"] == tree and _holds(document, plugins) else None
+    except (TypeError, KeyError):
+        return None
+
+
+def write_scanned(home: Home, tree: str, plugins: tuple[DiscoveredPlugin, ...]) -> None:
+    """Save what was found in the copy of a project's own plugins. Failing costs speed, never correctness."""
+    from hookrouter.util.clock import now
+
+    document = {"version": __version__, "tree": tree, "plugins": encode(plugins, sparse=True), "written": now()}
+    write_own_json(_scanned_file(home, tree), document)
+
+
+def _scanned_file(home: Home, tree: str) -> str:
+    return os.path.join(home.cache, f"trusted-{digest(repr((tree, home.root, cache_file(home))))}.json")
+
+
+def _holds(document: Mapping[str, object], plugins: tuple[DiscoveredPlugin, ...]) -> bool:
+    """Whether what a scan found is still so, as far as the plugins' own files tell."""
+    if document["version"] != __version__:
+        return False
+    if any(plugin.error not in ("", NOT_INSTALLED) for plugin in plugins) and not _is_recent(document["written"]):
+        return False
+    # Plugins of one distribution share its files.
+    return all(file_stamp(path) == stamp for path, stamp in {pair for plugin in plugins for pair in plugin.files})
 
 
 def declared_tables(plugins: Iterable[DiscoveredPlugin]) -> dict[str, str]:
@@ -249,12 +282,16 @@ def _plugins(document: Mapping[str, object]) -> tuple[DiscoveredPlugin, ...]:
     global _decoded
     if _decoded[0] is document:
         return _decoded[1]
+    plugins = _decoded_plugins(document)
+    _decoded = document, plugins
+    return plugins
+
+
+def _decoded_plugins(document: Mapping[str, object]) -> tuple[DiscoveredPlugin, ...]:
     records = document["plugins"]
     if not isinstance(records, list):
         raise TypeError
-    plugins = tuple(decode(DiscoveredPlugin, record) for record in records)
-    _decoded = document, plugins
-    return plugins
+    return tuple(decode(DiscoveredPlugin, record) for record in records)
 
 
 def _site_folders() -> list[str]:

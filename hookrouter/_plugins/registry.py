@@ -402,7 +402,10 @@ def remedy(plugin: PluginInfo, home: Home) -> str:
     if plugin.problems:
         return f"correct [{plugin.settings_key}] in {home.config_file} (hookrouter config check)"
     from hookrouter._plugins.files import is_file
+    from hookrouter._plugins.project import MARK, is_project_plugin
 
+    if is_project_plugin(plugin.distribution):
+        return f"read what has changed, and trust it again: hookrouter trust {plugin.distribution.removeprefix(MARK)}"
     mend = (
         f"correct or remove {plugin.value}"
         if is_file(plugin.value)

@@ -18,7 +18,9 @@ from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter._config.cache import forget
-from hookrouter._plugins.files import is_file, plugin_files
+from hookrouter._contract.hook_names import concerns
+from hookrouter._contract.tables import EVENTS
+from hookrouter._plugins.files import copy_folder, is_file, plugin_files
 from hookrouter._plugins.index import (
     NOT_INSTALLED,
     DiscoveredPlugin,
@@ -28,6 +30,7 @@ from hookrouter._plugins.index import (
     file_stamp,
     read_cache,
     write_cache,
+    write_scanned,
 )
 from hookrouter.config import NO_PLUGINS
 from hookrouter.markers import ENTRY_POINT_GROUP
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
     from hookrouter.storage.home import Home
 
-__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "check_settings", "look_into", "scan"]
+__all__ = ["IMPORT_SECONDS", "SCAN_SECONDS", "check_settings", "look_into", "scan", "scan_copy"]
 
 IMPORT_SECONDS = 10.0
 """How long the import of one plugin may take before it counts as hanging."""
@@ -102,32 +105,12 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
         if plugin.name in NO_PLUGINS:
             error = f"a plugin cannot be called {plugin.name}, which is a key of [plugins] in config.toml"
         former = known.get(plugin.name)
-        if error and hooks and former is not None:  # one that does not fit may have lost the name of a guard
-            hooks = sorted({*hooks, *(former.known_hooks or ())})
-        former_hooks = None if hooks or former is None else former.known_hooks
-        found = DiscoveredPlugin(
-            name=plugin.name,
-            value=plugin.value,
-            distribution="" if is_file(plugin.value) else plugin.distributions[0],
-            version=plugin.version,
-            hooks=former_hooks if hooks is None else tuple(hooks),
-            former_hooks=() if hooks is None else former_hooks or (),
-            waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
-            ruled=tuple(description["ruled"]),
-            stateless=tuple(description["stateless"]),
-            if_known=tuple(description["if_known"]),
-            matching=tuple((hook, tuple(values)) for hook, values in description["matching"]),
-            wakes=tuple(description["wakes"]),
-            error=error,
-            hints=tuple(description["hints"]),
-            files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
-            settings=_own_settings(description),
-            table=table,
+        found, former_hooks = _discovered(
+            plugin, {**description, "hooks": hooks, "table": table, "error": error}, former
         )
-        if former is not None and former_hooks:
-            found = found._with(if_known=former.if_known, matching=former.matching, wakes=former.wakes)
-            if former.table and tables.setdefault(former.table, former.name) == former.name:
-                found = found._with(table=former.table)
+        if former is not None and former_hooks and former.table:
+            is_its = tables.setdefault(former.table, former.name) == former.name
+            found = found._with(table=former.table) if is_its else found
         plugins.append(found)
     names = {plugin.name for plugin in announced}
     gone = [known[name] for name in sorted(known) if name not in names and known[name].known_hooks]
@@ -144,6 +127,73 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
         # What config.toml may hold is not what it was.
         forget(home)
     return result
+
+
+def scan_copy(home: Home, tree: str, known: Sequence[DiscoveredPlugin]) -> tuple[DiscoveredPlugin, ...]:
+    """Scan the copy of a project's own plugins, save what was found and return it, by name.
+
+    ``known`` is what was found when it was trusted: what is broken now, or gone, guards what it did then. A project's
+    plugin has the hooks of events; what plugins contribute is for those of the home.
+    """
+    files = plugin_files(copy_folder(home, tree))
+    announced = [_Announced(name, path, (path,), "", ()) for name, path in files.items()]
+    former, plugins = {plugin.name: plugin for plugin in known}, []
+    for plugin, description in zip(
+        announced, _describe([(item.name, item.value, {}) for item in announced]), strict=True
+    ):
+        hooks, error = description["hooks"], description["error"]
+        if description["table"]:
+            hooks, error = None, "config_table() is for plugins of the home: a project's has [plugins.NAME.settings]"
+        own = None if hooks is None else [hook for hook in hooks if _is_of_events(hook)]
+        others = [hook for hook in hooks or () if not _is_of_events(hook)]
+        hints = [f"{hook} is for plugins of the home, and is not called" for hook in others]
+        told = {**description, "hooks": own, "error": error, "table": "", "hints": [*description["hints"], *hints]}
+        plugins.append(_discovered(plugin, told, former.get(plugin.name))[0])
+    plugins += [
+        plugin._with(hooks=plugin.known_hooks, former_hooks=(), error="its copy in the home is gone", settings=None)
+        for name, plugin in former.items()
+        if name not in files
+    ]
+    result = tuple(plugins)
+    write_scanned(home, tree, result)
+    return result
+
+
+def _is_of_events(hook: str) -> bool:
+    return hook == "plugin_settings" or any(concerns(hook, record.hook) for record in EVENTS.values())
+
+
+def _discovered(
+    plugin: _Announced, description: Mapping[str, Any], former: DiscoveredPlugin | None
+) -> tuple[DiscoveredPlugin, tuple[str, ...] | None]:
+    """Return what is known of a plugin, and the hooks that it had before, if none is found in it now."""
+    hooks = description["hooks"]
+    if description["error"] and hooks and former is not None:
+        # One that does not fit may have lost the name of a guard.
+        hooks = sorted({*hooks, *(former.known_hooks or ())})
+    former_hooks = None if hooks or former is None else former.known_hooks
+    found = DiscoveredPlugin(
+        name=plugin.name,
+        value=plugin.value,
+        distribution="" if is_file(plugin.value) else plugin.distributions[0],
+        version=plugin.version,
+        hooks=former_hooks if hooks is None else tuple(hooks),
+        former_hooks=() if hooks is None else former_hooks or (),
+        waits=tuple((hook, *how) for hook, how in sorted(description["waits"].items())),
+        ruled=tuple(description["ruled"]),
+        stateless=tuple(description["stateless"]),
+        if_known=tuple(description["if_known"]),
+        matching=tuple((hook, tuple(values)) for hook, values in description["matching"]),
+        wakes=tuple(description["wakes"]),
+        error=description["error"],
+        hints=tuple(description["hints"]),
+        files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
+        settings=_own_settings(description),
+        table=description["table"],
+    )
+    if former is not None and former_hooks:
+        found = found._with(if_known=former.if_known, matching=former.matching, wakes=former.wakes)
+    return found, former_hooks
 
 
 def check_settings(asked: Sequence[tuple[DiscoveredPlugin, Mapping[str, object]]]) -> dict[str, OwnSettings]:

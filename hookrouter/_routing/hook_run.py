@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hookrouter._isolation.containment import Containment
     from hookrouter._isolation.policy import Isolation
     from hookrouter._isolation.progress import RunProgress
+    from hookrouter._plugins.project import Project
     from hookrouter._routing.hook_call import HookCall
     from hookrouter._routing.tracing import Trace
     from hookrouter.context import Context, Services, Wiring
@@ -121,6 +122,7 @@ class _HookRun:
         self._is_stateless = True
         self._has_guard = False
         self._was_broken: bool | None = None
+        self._project: Project | None = None
         self._failure = _failure("the call could not be routed")
         """What is answered if no answer can be made."""
 
@@ -280,11 +282,16 @@ class _HookRun:
                 index = read_cache(self._home)
                 if not {plugin.name for plugin in index}.issuperset(guards):
                     raise
+            settings = resolve_settings(self._home, index, config)
+            if os.path.isdir(self._home.trusted):
+                from hookrouter._plugins.project import with_project
+
+                cwd = self._call.payload.get("cwd")
+                index, config, settings, self._project = with_project(
+                    self._home, self._environ, cwd, index, config, settings
+                )
             self._loaded = Plugins(
-                index,
-                config,
-                lambda plugin, text: self._record.warn(f"plugin {plugin}: {text}"),
-                settings=resolve_settings(self._home, index, config),
+                index, config, lambda plugin, text: self._record.warn(f"plugin {plugin}: {text}"), settings=settings
             )
             for text in _problems(self._loaded):
                 self._record.warn(text)
@@ -421,7 +428,9 @@ class _HookRun:
                 said = self._wiring.announce_problems(self._services(plugins), has_screen=has_screen)
             except Exception as error:  # noqa: BLE001 - the call itself must be answered all the same
                 self._record.warn(f"that config.toml has problems could not be told: {describe_error(error)}")
-        texts = _problems(plugins) if event == "SessionStart" else [said] if said else []
+        texts = [said] if said else []
+        if event == "SessionStart":
+            texts = [*_problems(plugins), *_of_project(self._project, self._environ, self._call.payload.get("cwd"))]
         return [f"hookrouter: {text}" for text in texts]
 
     def _services(self, plugins: Plugins) -> Services:
@@ -470,6 +479,20 @@ def _problems(plugins: Plugins) -> list[str]:
     return found + [
         f"plugin {info.name} runs with its defaults: {text}" for info, text in plugins.with_invalid_settings()
     ]
+
+
+def _of_project(project: Project | None, environ: Mapping[str, str], cwd: object) -> list[str]:
+    """Return what is to be done about the own plugins of a session's project."""
+    if project is not None:
+        told = f"the project {project.folder}: {project.problem}: hookrouter trust {project.folder}"
+        return [printable(told)] if project.problem else []
+    folder = environ.get("CLAUDE_PROJECT_DIR") or cwd
+    if not isinstance(folder, str):
+        return []
+    from hookrouter._plugins.files import has_own_plugins
+
+    told = f"{folder} has plugins of its own; nothing of them runs until you trust it: hookrouter trust {folder}"
+    return [printable(told)] if has_own_plugins(folder) else []
 
 
 def _load_what_follows() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
 from hookrouter._plugins.discovery import load_config, load_index, resolve_settings
+from hookrouter._plugins.project import with_project
 from hookrouter._plugins.registry import Plugins
 from hookrouter.config import FILES
 from hookrouter.context import Services
@@ -29,14 +30,20 @@ class Application(Services):
 
     @classmethod
     def from_environ(
-        cls, environ: Mapping[str, str] | None = None, *, scan: bool = False, share: bool = True
+        cls,
+        environ: Mapping[str, str] | None = None,
+        *,
+        scan: bool = False,
+        share: bool = True,
+        project: str | None = None,
     ) -> Application:
         """Build the services for an environment (this process's by default). Problems of plugins are journalled.
 
         With ``scan`` the installed plugins are looked at anew, however fresh the index of the last scan looks. The
         first to read a config.toml that has changed has another process deliver what waits, and bring to its agents
         what was asked while the file had problems. With another engine than files, the process that writes documents to
-        it is started unless ``share`` is False.
+        it is started unless ``share`` is False. ``project``: a folder, with whose own plugins it is to be if they are
+        trusted.
         """
         variables = os.environ if environ is None else environ
         home = Home.from_environ(variables)
@@ -49,6 +56,8 @@ class Application(Services):
         with _waiting():
             index = load_index(home, variables, anew=scan)
             settings = resolve_settings(home, index, config)
+            if project is not None:
+                index, config, settings, _ = with_project(home, variables, project, index, config, settings)
         plugins = Plugins(index, config, report, settings=settings)
         if share and config.storage.engine != FILES:
             with suppress(OSError):

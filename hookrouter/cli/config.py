@@ -27,6 +27,9 @@ from hookrouter._diagnostics.configuration import (
 )
 from hookrouter._diagnostics.configuration import check as examine
 from hookrouter._diagnostics.configuration import settings as all_settings
+from hookrouter._plugins.files import has_own_plugins
+from hookrouter._plugins.project_tree import TreeError
+from hookrouter._plugins.project_trust import look_at
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
@@ -76,7 +79,7 @@ def check(as_json: Json = False) -> None:
     with redirect_stdout(sys.stderr):
         services = Application.from_environ(share=False)
         try:
-            found = [*examine(services), *_page_secret(services), *_unheld(services)]
+            found = [*examine(services), *_page_secret(services), *_unheld(services), *_of_project(services)]
         except ConfigError as error:
             raise CommandError(str(error)) from None
     path = services.home.config_file
@@ -112,6 +115,20 @@ def _unheld(services: Application) -> Iterator[Located]:
         if finding.level == ERROR:
             text = f"not every rule holds: {finding.message}; run: {finding.fix}"
             yield Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text))
+
+
+def _of_project(services: Application) -> Iterator[Located]:
+    """Say why the project of this folder cannot be trusted, if it has plugins of its own."""
+    folder = working_folder()
+    if folder is None or not has_own_plugins(folder):
+        return
+    try:
+        candidate = look_at(os.path.realpath(folder), {plugin.name for plugin in services.plugins.index})
+        problems = candidate.problems if candidate is not None else ()
+    except TreeError as error:
+        problems = (str(error),)
+    for problem in problems:
+        yield Located("warning", None, Problem("", f"the project {folder} cannot be trusted: {problem}"))
 
 
 def _as_json(located: Located) -> dict[str, object]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING
+from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter._diagnostics.doctor import examine
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
@@ -83,7 +84,7 @@ def doctor(
     # Plugins are imported for this, and one may print.
     with redirect_stdout(sys.stderr), Waiting("hookrouter doctor: checking") as waiting:
         findings = examine(
-            Application.from_environ(scan=True, share=False),
+            Application.from_environ(scan=True, share=False, project=working_folder()),
             path,
             tell=lambda check: waiting.now(f"hookrouter doctor: checking {check}"),
         )

@@ -115,7 +115,8 @@ def explain(
     does not fit the event; 130 interrupted.
     """
     document, data = _payload(event, tool, payload)
-    app = Application.from_environ(share=False)
+    folder = document.get("cwd")
+    app = Application.from_environ(share=False, project=folder if isinstance(folder, str) else None)
     if session is not None and payload is None and (folder := session_folder(app, session)):
         document["cwd"] = folder
         data = json.dumps(document).encode()

@@ -11,9 +11,11 @@ from hookrouter._config.edit import ConfigEditError, change
 from hookrouter._config.validation import hide
 from hookrouter._contract.hook_names import event_facts
 from hookrouter._diagnostics.checks.settings import stale_registrations
+from hookrouter._diagnostics.checks.system import working_folder
 from hookrouter._diagnostics.configuration import FROM_FILE, ConfigError, read_lines
 from hookrouter._inspection.inspector import spec_names
 from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.project import is_project_plugin
 from hookrouter._plugins.registry import NOT_INSTALLED, PluginStatus, remedy
 from hookrouter._plugins.scan import look_into
 from hookrouter.cli.application import Application
@@ -84,7 +86,7 @@ def list_plugins(
       2  there is no such hook
     """
     wanted = None if hook is None else _known_hook(hook)
-    services = Application.from_environ(scan=True, share=False)
+    services = Application.from_environ(scan=True, share=False, project=working_folder())
     infos = [info for info in services.plugins.listing() if wanted is None or wanted in info.hooks]
     health = _switched_off(services)
     if as_json:
@@ -165,7 +167,7 @@ def info(name: _Name, as_json: Json = False) -> None:
       1  shown, and the plugin is broken, switched off or its settings are wrong
       2  there is no such plugin
     """
-    services = Application.from_environ(scan=True, share=False)
+    services = Application.from_environ(scan=True, share=False, project=working_folder())
     _known_plugin(services, name)
     listing = services.plugins.listing()
     place, found = next(((at, one) for at, one in enumerate(listing, 1) if one.name == name), (0, None))
@@ -185,7 +187,8 @@ def info(name: _Name, as_json: Json = False) -> None:
 def _described(services: Application, plugin: PluginInfo, place: int) -> dict[str, Any]:
     entry = services.config.plugin(plugin.name)
     look: dict[str, Any] = {"hooks": None, "waits": {}, "called": {}, "contributions": [], "settings": None}
-    if plugin.reason != NOT_INSTALLED:
+    is_closed = plugin.status == PluginStatus.BROKEN and is_project_plugin(plugin.distribution)
+    if plugin.reason != NOT_INSTALLED and not is_closed:
         look = look_into(plugin.name, plugin.value, entry.settings)
     own = look["settings"]
     hooks = look["hooks"] if look["hooks"] is not None else plugin.hooks
@@ -324,7 +327,7 @@ def disable(name: _Name, as_json: Json = False) -> None:
 
 
 def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
-    services = Application.from_environ(share=False)
+    services = Application.from_environ(share=False, project=working_folder())
     _known_plugin(services, name)
     if name in NO_PLUGINS:
         raise CommandError(f"{name!r} is a key of [plugins] in config.toml, so no plugin can have that name")
@@ -333,7 +336,7 @@ def _switch(name: str, *, enabled: bool, as_json: bool) -> None:
     if changed:
         changed = _change(services, ("plugins", name, "enabled"), enabled)
     forgotten, reset = _reset(services, name) if enabled else (False, False)
-    services = Application.from_environ(share=False)
+    services = Application.from_environ(share=False, project=working_folder())
     status, reason, fix = "not installed", "", ""
     for found in services.plugins.listing():
         if found.name == name:
@@ -405,7 +408,7 @@ def order(
       0  shown or set
       2  there is no such plugin, one is named twice, or config.toml cannot be changed
     """
-    services = Application.from_environ(share=False)
+    services = Application.from_environ(share=False, project=working_folder())
     changed = False
     if names and clear:
         raise CommandError("--clear takes no names")
@@ -417,7 +420,7 @@ def order(
         key, former = (LAST, services.config.plugin_last) if last else (ORDER, services.config.plugin_order)
         if list(former) != (names or []) or services.config.problems:
             changed = _change(services, ("plugins", key), names or [])
-        services = Application.from_environ(share=False)
+        services = Application.from_environ(share=False, project=working_folder())
     first, ending = list(services.config.plugin_order), list(services.config.plugin_last)
     wanted = [*first, *ending]
     plugins = [found.name for found in services.plugins.listing()]

@@ -69,6 +69,11 @@ class Home(Value):
         return os.path.join(self.root, "plugins")
 
     @property
+    def trusted(self) -> str:
+        """The folder of the projects whose own plugins a person has trusted, with a copy of each."""
+        return os.path.join(self.root, "trusted")
+
+    @property
     def router(self) -> str:
         """The folder of the resident router: its sockets and its lock."""
         return os.path.join(self.state, "router")
