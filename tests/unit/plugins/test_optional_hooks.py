@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
 
 import pluggy
 import pytest
@@ -81,7 +82,7 @@ def spelt(spelling: str, name: str, body: str, options: str = "") -> object:
     made = ModuleType("spelt")
     vars(made)["hookimpl"] = hookimpl
     exec(SPELLINGS[spelling].format(**of), vars(made))
-    plugin = made.Plugin() if hasattr(made, "Plugin") else made
+    plugin: Any = made.Plugin() if hasattr(made, "Plugin") else made
 
     def pre_tool_use_bash(tool_input: object) -> None:
         return None
