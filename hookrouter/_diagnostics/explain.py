@@ -10,9 +10,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hookrouter import _wiring
-from hookrouter._contract.hook_names import event_facts, hook_names, matched_value
+from hookrouter._contract.hook_names import RAW_HOOK, event_facts, hook_names, matched_value
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
 from hookrouter._installation.matchers import matches
+from hookrouter._installation.registrations import REPLACING_EVENTS
 from hookrouter._installation.settings_edit import SettingsError, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path
 from hookrouter._isolation import circuit_breaker
@@ -65,7 +66,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     - ``payload``: ``errors``, for which the call would be refused, and ``warnings``;
     - ``registered``: the entries of settings files that start hookrouter for this call (``file``, ``matcher``,
       ``command``), ``hooks_disabled``: the settings files that switch all hooks off, and ``needed``: whether anybody
-      listens;
+      listens for whom ``install`` writes an entry;
     - ``calls``, in order: ``plugin``, ``hook``, ``wrapper``, ``place`` (``order`` or ``last``, the list of
       ``[plugins]`` that it is in, or None), ``order`` (``tryfirst``, ``trylast`` or None; None too if a list counts),
       ``waits`` (seconds, or None: it is called after all others, and only if nobody has decided), ``on_error``,
@@ -92,7 +93,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
         "tool": tool,
         "hooks": list(hooks),
         "payload": {"errors": errors, "warnings": warnings},
-        "needed": bool(calls or skipped),
+        "needed": _is_needed(record.name, calls, skipped),
         "registered": _registered(app, texts, record, payload),
         "hooks_disabled": [path for path, text in texts.items() if hooks_disabled(text)],
         "calls": calls,
@@ -100,6 +101,14 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
         "session": _session(app, payload, session),
         "rule": _rule(app, record, payload),
     }
+
+
+def _is_needed(event: str, calls: list[dict[str, Any]], skipped: list[dict[str, Any]]) -> bool:
+    """Whether an entry in the settings is for somebody of these: at some events one that only watches gets none."""
+    hooks = {call["hook"] for call in calls} | {hook for entry in skipped for hook in entry["hooks"]}
+    if event in REPLACING_EVENTS:
+        hooks.discard(RAW_HOOK)
+    return bool(hooks) or any(entry["refuses"] for entry in skipped)
 
 
 def _rule(app: Services, record: EventFacts, payload: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -190,7 +199,9 @@ def _skipped(app: Services, hooks: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     off = circuit_breaker.open_circuits(circuit_breaker.read(app.home), app.config)
     refusing = {info.name for info in app.plugins.broken_fail_closed(hooks)}
     for info in app.plugins.listing():
-        if info.name in refusing or (info.status != PluginStatus.ACTIVE and not set(hooks).isdisjoint(info.hooks)):
+        # Of one that could never be imported it is not known which hooks it has: these may be some of them.
+        may_listen = not set(hooks).isdisjoint(info.hooks) or (info.status == PluginStatus.BROKEN and not info.hooks)
+        if info.name in refusing or (info.status != PluginStatus.ACTIVE and may_listen):
             yield _entry(app, info, hooks, info.status, info.reason, refuses=info.name in refusing)
         elif (
             info.name in off

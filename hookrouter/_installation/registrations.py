@@ -37,6 +37,7 @@ __all__ = [
     "GET_PLUGINS",
     "MCP_MATCHER",
     "NOBODY_LISTENS",
+    "REPLACING_EVENTS",
     "Registration",
     "RegistrationSource",
     "kept_unasked",

@@ -250,6 +250,12 @@ def _registration_lines(explained: Mapping[str, Any]) -> list[str]:
         ]
     if explained["needed"]:
         return ["  started by: nothing, no settings.json registers hookrouter for this call; fix: hookrouter install"]
+    if explained["calls"]:
+        event, hook = explained["event"], explained["hooks"][0]
+        why = f"a hook of {event} takes the place of what Claude Code does itself"
+        return [
+            f"  started by: nothing; {why}: not raw_event is registered for it, but a plugin that implements {hook}"
+        ]
     return ["  started by: nothing, and no plugin listens"]
 
 

@@ -888,6 +888,8 @@ class EventSpecs:
     @hookspec
     def raw_event(self, event_name: str, payload: Mapping[str, Any], context: Context) -> Reply | None:
         """When: After all other hooks, for every well-formed payload, also of events that this version does not know.
+        Of all events it gets WorktreeCreate alone only if a plugin implements ``worktree_create``: a hook of it takes
+        the place of what Claude Code does itself, so nobody who only watches is registered there.
 
         Returns:
             None: No opinion.

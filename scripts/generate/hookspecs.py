@@ -232,7 +232,9 @@ def write_event_specs(contract: Contract) -> str:
         doc = spec_doc(when, returns_doc(event), combined_doc(event), event_example(event))
         out.append(spec(event.hook, {"event": event.name, "context": "Context"}, event.reply.__name__, doc))
     doc = spec_doc(
-        "After all other hooks, for every well-formed payload, also of events that this version does not know.",
+        "After all other hooks, for every well-formed payload, also of events that this version does not know. Of all "
+        "events it gets WorktreeCreate alone only if a plugin implements ``worktree_create``: a hook of it takes the "
+        "place of what Claude Code does itself, so nobody who only watches is registered there.",
         "Returns:\n    None: No opinion.\n"
         "    The reply of the event's own hook, such as StopReply for ``Stop``: As there.\n"
         "    Reply: For an event that this version does not know.",

@@ -169,6 +169,26 @@ def test_explain_says_why_a_plugin_is_not_called(sight: Sight) -> None:
     assert "fix, upgrade or uninstall" in entries["faulty"]["fix"]
 
 
+def test_explain_shows_a_broken_plugin_that_lets_calls_pass(sight: Sight) -> None:
+    sight.install("faulty", "raise RuntimeError('cannot be imported')\n")
+
+    explained = sight.document("explain", "WorktreeCreate")
+
+    (entry,) = [entry for entry in explained["not_called"] if entry["plugin"] == "faulty"]
+    assert (entry["status"], entry["refuses"]) == ("broken", False)
+    assert "cannot be imported" in entry["reason"]
+    assert explained["needed"] is False
+
+
+def test_explain_advises_nothing_that_does_not_help_who_only_watches(sight: Sight) -> None:
+    sight.install("watch", "@hookimpl\ndef raw_event(event_name, context): ...\n")
+
+    said = sight.run("explain", "WorktreeCreate").stdout
+    assert "fix: hookrouter install" not in said
+    assert "not raw_event is registered for it, but a plugin that implements worktree_create" in said
+    assert "fix: hookrouter install" in sight.run("explain", "SessionEnd").stdout
+
+
 @THROUGH_FRONTS
 def test_explain_says_that_the_circuit_breaker_keeps_a_plugin_off(sight: Sight) -> None:
     sight.install("marks", MARKS)
