@@ -90,7 +90,7 @@ class Change(NamedTuple):
     def mention(self) -> str:
         """What CHANGELOG must have in backticks: the name in its class, or of an object; the option; the key."""
         if " " in self.name:
-            return self.name.rpartition(" ")[2]
+            return self.name.rpartition(" ")[2].removesuffix("]...")
         *_, owner, name = self.name.split(".")
         return f"{owner}.{name}" if owner[:1].isupper() else name
 

@@ -24,6 +24,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.plugin_files import add, remove
 from hookrouter.cli.plugin_packages import install, uninstall
+from hookrouter.cli.plugin_search import search
 from hookrouter.cli.plugins_new import new
 from hookrouter.config import LAST, NO_PLUGINS, ORDER
 from hookrouter.storage.interface import StoreError
@@ -494,3 +495,4 @@ app.command("add")(add)
 app.command("remove")(remove)
 app.command("install")(install)
 app.command("uninstall")(uninstall)
+app.command("search")(search)

@@ -155,9 +155,9 @@ def test_it_must_be_named_where_it_belongs(changelog: str, named: list[bool]) ->
 
 
 def test_what_is_named_of_a_command_is_the_option_the_key_or_the_code() -> None:
-    names = ("--wait", "--json ok", "exit 4")
+    names = ("--wait", "--json ok", "exit 4", "WORD]...")
     mentions = [Change(f"hookrouter answer {name}", "", breaks=True).mention for name in names]
-    assert mentions == ["--wait", "ok", "4"]
+    assert mentions == ["--wait", "ok", "4", "WORD"]
 
 
 def test_every_change_since_the_last_release_is_named() -> None:
