@@ -14,7 +14,7 @@ BUDGET = {
     "hookrouter": 2345,
     "hookrouter/_config": 1320,
     "hookrouter/_contract": 706,
-    "hookrouter/_diagnostics": 2498,
+    "hookrouter/_diagnostics": 2577,
     "hookrouter/_fleet": 1309,
     "hookrouter/_fronts": 184,
     "hookrouter/_inspection": 348,
