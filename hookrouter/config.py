@@ -21,6 +21,7 @@ __all__ = [
     "MonitorConfig",
     "PageConfig",
     "PluginConfig",
+    "Script",
     "ServeConfig",
     "SessionsConfig",
     "StorageConfig",
@@ -194,6 +195,59 @@ class PluginConfig(Value):
         return self.on_error == "closed" or not self.enabled
 
 
+class Script(Value):
+    """A hook in any language: a command that hookrouter runs as Claude Code runs a command hook of its settings.
+    `hookrouter adopt` writes such tables."""
+
+    event: Annotated[str, "event", '"PreToolUse"']
+    """The event, as Claude Code names it."""
+    command: Annotated[str, "text", '"~/bin/guard.sh"']
+    """The command line for `/bin/sh`; with `args`, the program."""
+    matcher: Annotated[str, "matcher", '"Edit|Write"'] = ""
+    """Which calls of the event it is about, as in Claude Code's settings: names joined by `|`, or a regular expression.
+    Empty, or `*`: all."""
+    args: Annotated[tuple[str, ...] | None, "texts", '["--strict"]'] = None
+    """The arguments of the program, which is then started without a shell; `${CLAUDE_PROJECT_DIR}` in one is the
+    project's folder. Without it: a command line."""
+    timeout: Annotated[float, "seconds or 0", "60"] = 0.0
+    """How long it may take, in seconds; then it is ended with all that it has started. 0: as long as Claude Code gives
+    a command hook of the event."""
+    on_error: Annotated[str, ("open", "closed"), '"closed"'] = "open"
+    """What it means if it cannot be started, takes too long, is killed, ends with another exit code than 0 and 2 or
+    prints what is no JSON: `"open"` tells you and lets the call pass, `"closed"` refuses the call, where the event can
+    be refused."""
+    project: Annotated[str, "path or nothing", '"/home/me/shop"'] = ""
+    """The project in whose sessions alone it runs: `CLAUDE_PROJECT_DIR`. Empty: in all."""
+    adopted_from: Annotated[str, "path or nothing", '"/home/me/.claude/settings.json"'] = ""
+    """The settings file that `hookrouter adopt` took it from, to which `adopt --undo` gives it back."""
+
+    def seconds(self, default: float) -> float:
+        """Return how long it may take; ``default`` is what Claude Code gives a command hook of the event."""
+        return self.timeout or default
+
+    def takes(self, payload: Mapping[str, object], value: str | None, project: str) -> bool:
+        """Whether it is about a call of its event.
+
+        ``value`` is what Claude Code's matchers look at in the payload, None if that is nothing.
+        """
+        if self.project and self.project != project:
+            return False
+        if value is None or self.matcher in ("", "*", value):
+            return True
+        # Names alone, as most are: nothing is imported for them.
+        names = self.matcher.split("|")
+        if not all(name.isascii() and name.isidentifier() for name in names):
+            from hookrouter._contract.matchers import matches
+
+            return matches(self.event, self.matcher, value) or (
+                _is_command(payload, value) and matches(self.event, self.matcher, "Bash")
+            )
+        from hookrouter._contract.tables import TOOL_ALIASES
+
+        found = (*names, *(TOOL_ALIASES.get(name) for name in names))
+        return value in found or ("Bash" in names and _is_command(payload, value))
+
+
 class ServeConfig(Value):
     """How the resident router runs, which makes hooks start faster. Without one every call runs by itself."""
 
@@ -311,6 +365,8 @@ class Config(Value):
     page: PageConfig = PageConfig()
     monitor: MonitorConfig = MonitorConfig()
     storage: StorageConfig = StorageConfig()
+    scripts: tuple[Script, ...] = ()
+    """The hooks that are commands, in the order of the file."""
 
     if not TYPE_CHECKING:
 
@@ -318,6 +374,31 @@ class Config(Value):
             """Take the values as they are, and add the inbox gateway."""
             super().__init__(*values, **named)
             self._set(gateways={INBOX: {"type": INBOX}, **self.gateways})
+
+    def scripts_for(self, event: str, payload: Mapping[str, object], project: str) -> list[Script]:
+        """Return the scripts that run for a call, in the order of the file: the same command once, as in Claude Code.
+
+        Each with the time that it has. ``project`` is the project's folder.
+        """
+        if not self.scripts:
+            return []
+        from hookrouter._contract.hook_names import event_facts, matched_value
+
+        facts = event_facts(event)
+        if facts is None:
+            return []
+        value = matched_value(event, payload)
+        if value is not None and event.endswith("ModelSwitch"):
+            # Claude Code leaves out the size of the window: claude-opus-5-5[1m].
+            value = value.partition("[")[0]
+        found = [one for one in self.scripts if one.event == event and one.takes(payload, value, project)]
+        first: dict[tuple[str, tuple[str, ...] | None], Script] = {}
+        for one in found:
+            former = first.setdefault((one.command, one.args), one)
+            if former.on_error != one.on_error:
+                # The stricter of the two, or an entry could be opened by one beside it.
+                first[one.command, one.args] = former._with(on_error="closed")
+        return [one._with(timeout=one.seconds(facts.timeout)) for one in first.values()]
 
     def agent_for(self, session: str | None, cwd: str) -> Agent | None:
         """Return the first enabled agent that manages this session, or None.
@@ -393,6 +474,12 @@ def _matches(text: str, glob: str) -> bool:
     from fnmatch import fnmatchcase
 
     return fnmatchcase(text, glob)
+
+
+def _is_command(payload: Mapping[str, object], tool: str) -> bool:
+    """Whether a call runs a command beside Bash: Claude Code's matchers of Bash take it too."""
+    given = payload.get("tool_input")
+    return tool == "Monitor" and isinstance(given, dict) and isinstance(given.get("command"), str)
 
 
 def _below_any(cwd: str, globs: tuple[str, ...]) -> bool:

@@ -29,12 +29,14 @@ __all__ = [
     "if_known",
     "is_if_known",
     "is_ruled",
+    "is_scripted",
     "is_stateless",
     "is_waking",
     "matched",
     "matching",
     "override",
     "ruled",
+    "scripted",
     "stateless",
     "waiting",
     "waits",
@@ -169,6 +171,24 @@ def ruled(function: F) -> F:
 def is_ruled(function: Callable[..., object]) -> bool:
     """Whether an implementation is marked with :func:`ruled`."""
     return getattr(function, _RULED, False) is True
+
+
+_SCRIPTED = f"{PROJECT_NAME}_scripted"
+
+
+def scripted(function: F) -> F:
+    """Mark a hook implementation that is about the events and calls of ``[[scripts]]`` alone.
+
+    It is registered for the calls that those tables are about, with their matchers, and may take as long as they may
+    together. Of an event for which no table stands there it is neither registered nor called.
+    """
+    setattr(function, _SCRIPTED, True)
+    return function
+
+
+def is_scripted(function: Callable[..., object]) -> bool:
+    """Whether an implementation is marked with :func:`scripted`."""
+    return getattr(function, _SCRIPTED, False) is True
 
 
 _STATELESS = f"{PROJECT_NAME}_stateless"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter import config as values
 from hookrouter._config.validation import Fault, each, plain, wrong
+from hookrouter._contract.matchers import is_read_alike
+from hookrouter._contract.tables import EVENTS
 from hookrouter.util.text import closest
 
 if TYPE_CHECKING:
@@ -113,6 +115,25 @@ def _rule(value: object) -> str:
     return text
 
 
+def _event(value: object) -> str:
+    if not isinstance(value, str) or value not in {record.name for record in EVENTS.values()}:
+        hint = closest(value, [record.name for record in EVENTS.values()]) if isinstance(value, str) else None
+        raise Fault(repr(value), _EVENT.words, hint or "")
+    return value
+
+
+def _matcher(value: object) -> str:
+    if not isinstance(value, str) or not is_read_alike("", value):
+        raise wrong(value, _MATCHER.words)
+    return value
+
+
+def _path_or_nothing(value: object) -> str:
+    if not isinstance(value, str) or (value and not value.startswith("/")) or "\0" in value:
+        raise wrong(value, _PATH_OR_NOTHING.words)
+    return value
+
+
 def _loopback(value: object) -> str:
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
     if host not in OWN_HOSTS or not (port.isascii() and port.isdigit()):
@@ -208,6 +229,13 @@ _PAGE_URL = Check("http:// or https:// and a host, perhaps with a port, and no p
 _HEADER = Check("the name of a header: letters, digits and dashes", _header)
 _FILE = Check("an absolute path, or one that begins with ~/", _file)
 _VARIABLE = Check("the name of an environment variable", _variable)
+_EVENT = Check("an event of Claude Code, such as PreToolUse", _event)
+_MATCHER = Check(
+    "names joined by |, or a regular expression of what JavaScript and Python read alike: letters, groups, | . * + ? "
+    "^ $ {N,M}, character classes, and \\d \\w \\s \\b",
+    _matcher,
+)
+_PATH_OR_NOTHING = Check("an absolute path, or nothing", _path_or_nothing)
 _MACHINE = Check(f"a name of letters, digits, dots, dashes and underscores, at most {_LONGEST_MACHINE}", _machine)
 
 _CHECKS = {
@@ -215,6 +243,7 @@ _CHECKS = {
     "channels": _list_of("one or more channel names", least=1, once="channel"),
     "count": _COUNT,
     "days": _number("days", 0.01, 366),
+    "event": _EVENT,
     "file": _FILE,
     "first plugins": _list_of("a list of plugin names; no plugin can be called order", once="plugin"),
     "flag": _FLAG,
@@ -225,7 +254,9 @@ _CHECKS = {
     "last plugins": _list_of("a list of plugin names; no plugin can be called last", once="plugin"),
     "loopback": _LOOPBACK,
     "machine": _MACHINE,
+    "matcher": _MATCHER,
     "page url": _PAGE_URL,
+    "path or nothing": _PATH_OR_NOTHING,
     "rule": Check("a permission rule, as in Claude Code's settings", _rule),
     "seconds": _number("seconds", 0, _MAX_SECONDS, is_over=True),
     "seconds or 0": _number("seconds", 0, _MAX_SECONDS),

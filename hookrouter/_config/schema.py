@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOLDING",
+    "SCRIPTS",
     "TABLES",
     "AgentTable",
     "ConfigFile",
@@ -49,6 +50,9 @@ V = TypeVar("V", bound=Value)
 
 HOLDING = "rules"
 """The plugin that holds what the rules refuse."""
+
+SCRIPTS = "scripts"
+"""The plugin that runs the commands of ``[[scripts]]``."""
 
 
 class SchemaKey(NamedTuple):
@@ -306,6 +310,7 @@ TABLES: Mapping[str, Read] = {
     "page": _reader(values.PageConfig),
     "monitor": _reader(values.MonitorConfig),
     "storage": _storage,
+    "scripts": _each(_reader(values.Script)),
     "plugins": _plugins,
 }
 """The tables of the file, each with what reads it."""
@@ -324,6 +329,7 @@ class ConfigFile(NamedTuple):
     page: values.PageConfig = values.PageConfig()
     monitor: values.MonitorConfig = values.MonitorConfig()
     storage: values.StorageConfig = values.StorageConfig()
+    scripts: tuple[values.Script, ...] = ()
     plugins: PluginTables = PluginTables()
 
     def value(self) -> values.Config:
@@ -343,6 +349,7 @@ class ConfigFile(NamedTuple):
             page=self.page,
             monitor=self.monitor,
             storage=self.storage,
+            scripts=self.scripts,
         )
 
     def _last(self) -> tuple[str, ...]:
@@ -352,6 +359,8 @@ class ConfigFile(NamedTuple):
 
     def _plugins(self) -> dict[str, values.PluginConfig]:
         plugins = dict(self.plugins.tables)
+        if any(script.on_error == "closed" for script in self.scripts):
+            plugins[SCRIPTS] = plugins.get(SCRIPTS, values.PluginConfig())._with(on_error="closed")
         if any(rule.decide in ("deny", "person") for rule in self.approvals.rules):
             # What refuses must not let a call by because it cannot say so.
             plugins[HOLDING] = plugins.get(HOLDING, values.PluginConfig())._with(on_error="closed")
@@ -397,6 +406,7 @@ def schema() -> Iterator[SchemaTable]:
     yield _of_class("[serve]", values.ServeConfig)
     yield _of_class("[page]", values.PageConfig)
     yield _of_class("[monitor]", values.MonitorConfig)
+    yield _of_class("[[scripts]]", values.Script)
     storage = _of_class("[storage]", values.StorageConfig)
     yield storage._replace(others="the engine's own; no secret goes there itself, only where it is")
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter import _wiring
 from hookrouter._contract.hook_names import RAW_HOOK, event_facts, hook_names, matched_value
+from hookrouter._contract.matchers import matches
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
-from hookrouter._installation.matchers import matches
 from hookrouter._installation.registrations import REPLACING_EVENTS
 from hookrouter._installation.settings_edit import SettingsError, hooks_disabled, registered, wrapped
 from hookrouter._installation.settings_file import SCOPES, read_text, settings_path

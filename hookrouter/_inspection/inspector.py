@@ -25,7 +25,16 @@ from hookrouter._plugins.index import file_stamp
 from hookrouter._plugins.manager import implementations, load_object
 from hookrouter._plugins.script_metadata import LONGEST, why_unmet
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import PROJECT_NAME, is_if_known, is_ruled, is_stateless, is_waking, matched, waiting
+from hookrouter.markers import (
+    PROJECT_NAME,
+    is_if_known,
+    is_ruled,
+    is_scripted,
+    is_stateless,
+    is_waking,
+    matched,
+    waiting,
+)
 from hookrouter.util.text import describe_error
 from hookrouter.util.value import encode
 
@@ -94,6 +103,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             "hooks": _hooks_of_misfit(plugin),
             "waits": {},
             "ruled": [],
+            "scripted": [],
             "stateless": [],
             "if_known": [],
             "matching": [],
@@ -114,6 +124,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "hooks": sorted(found),
         "waits": waits,
         "ruled": sorted(hook for hook, function in found.items() if is_ruled(function)),
+        "scripted": sorted(hook for hook, function in found.items() if is_scripted(function)),
         "stateless": sorted(hook for hook, function in found.items() if is_stateless(function)),
         "if_known": sorted(hook for hook, function in found.items() if is_if_known(function)),
         "matching": matching(found),

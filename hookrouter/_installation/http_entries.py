@@ -27,9 +27,12 @@ COMMAND_EVENTS = (
 its exit code or as plain text what no JSON says."""
 
 
-def can_be_http(event: str, *, blocks_on_failure: bool, wakes: bool = False) -> bool:
-    """Whether a hook can be an http hook without a loss: guards that fail closed stay commands, and hooks that wake."""
-    return event not in COMMAND_EVENTS and not blocks_on_failure and not wakes
+def can_be_http(event: str, *, blocks_on_failure: bool, stays: bool = False) -> bool:
+    """Whether a hook can be an http hook without a loss: guards that fail closed stay commands.
+
+    So do those that wake, and scripts (``stays``).
+    """
+    return event not in COMMAND_EVENTS and not blocks_on_failure and not stays
 
 
 def http_url(address: str, event: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve, field, frozen
 
 from hookrouter._contract.hook_names import DIALOG_EVENT, RAW_HOOK, hook_names
+from hookrouter._contract.matchers import listed_names
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._installation.client_version import found_version, knows
 from hookrouter._installation.command_line import hook_command
@@ -61,6 +62,9 @@ MCP_MATCHER = "mcp__.*"
 _EXACT = re.compile(r"[\w-]+", re.ASCII)
 """A tool's name, and no expression that Claude Code searches for."""
 
+_SIMPLE = re.compile(r"[\w.:-]+(?:\.\*)?", re.ASCII)
+"""A name, or the beginning of names with ``.*`` behind it."""
+
 REPLACING_EVENTS = ("WorktreeCreate",)
 """Events at which a registered hook takes over from Claude Code: it must create the worktree, and one that prints no
 path fails. ``raw_event``, which only watches, must not register there."""
@@ -107,6 +111,8 @@ class Registration:
     """Whether it is for the hooks that may begin a turn of Claude's: Claude Code does not wait for it."""
     plugins: tuple[str, ...] = field(default=(), eq=False)
     """The plugins that it is for, in calling order."""
+    is_scripted: bool = False
+    """Whether scripts run in it, which need the environment that Claude Code gives a command."""
 
     def group(self) -> dict[str, Any]:
         """Return the matcher group as JSON has it."""
@@ -140,6 +146,8 @@ class RegistrationSource(NamedTuple):
     """The hooks that may begin a turn of Claude's."""
     name: str = ""
     """The plugin's name."""
+    is_script: bool = False
+    """Whether it is one of ``[[scripts]]``, for which its plugin is called."""
 
 
 def wanted_registrations(
@@ -206,7 +214,7 @@ def http_registrations(wanted: Iterable[Registration], address: str) -> list[Reg
     """Return the registrations with an http hook for each that can be one."""
     found = []
     for want in wanted:
-        if can_be_http(want.event, blocks_on_failure=want.block_on_failure, wakes=want.wakes):
+        if can_be_http(want.event, blocks_on_failure=want.block_on_failure, stays=want.wakes or want.is_scripted):
             keys = http_keys(want.event, address)
             found.append(evolve(want, command=keys["url"], http=keys))
         else:
@@ -230,7 +238,7 @@ def registration_sources(
     can_wake = (client is not None and client >= WAKING_CLIENT) or any(wakes for _, wakes in there)
     events = {event for event, _ in there}
     known = {record.hook for record in EVENTS.values() if record.name in events or knows(client, record.name)}
-    found = []
+    found: list[RegistrationSource] = []
     for plugin in plugins:
         settings = config.plugin(plugin.name)
         closed = settings.on_error == "closed"
@@ -238,6 +246,8 @@ def registration_sources(
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
             hooks = tuple(hook for hook in hooks if hook not in plugin.if_known or hook in known)
             hooks = tuple(hook for hook in hooks if hook not in plugin.wakes or can_wake)
+            found.extend(_script_sources(config, plugin.name, [hook for hook in hooks if hook in plugin.scripted]))
+            hooks = tuple(hook for hook in hooks if hook not in plugin.scripted)
             tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
             found.append(
                 RegistrationSource(
@@ -248,6 +258,24 @@ def registration_sources(
                 )
             )
     return found
+
+
+def _script_sources(config: Config, name: str, hooks: Sequence[str]) -> Iterator[RegistrationSource]:
+    """Yield what each of ``[[scripts]]`` whose event's hook is among these needs; the plugin ``name`` runs them."""
+    facts = {record.name: record for record in EVENTS.values() if record.hook in hooks}
+    for script in config.scripts:
+        if (record := facts.get(script.event)) is None:
+            continue
+        names = listed_names(script.event, script.matcher)
+        matching: dict[str, Sequence[str]] = {}
+        # Claude Code ignores a matcher of the other events.
+        if script.matcher not in ("", "*") and record.matcher is not None:
+            matching[record.hook] = [script.matcher] if names is None else [name for name in names if name]
+        # All hooks of a session's end share one time, which only one that asks for more makes longer.
+        fixed = script.timeout if record.name in _FIXED_TIMEOUTS else script.seconds(record.timeout)
+        yield RegistrationSource(
+            (record.hook,), fixed, script.on_error == "closed", matching=matching, is_script=True, name=name
+        )
 
 
 def ruled_tools(config: Config) -> tuple[str, ...]:
@@ -306,10 +334,11 @@ def _of_event(
         seconds += plugin.timeout if hooks else 0
         for hook in hooks:
             for narrowed in _narrowed(hook, matchers[hook], plugin, record):
-                own = _Needs(plugin.closed, plugin.waits.get(hook, 0.0), (plugin.name,))
+                own = _Needs(plugin.closed, plugin.waits.get(hook, 0.0), plugin.is_script, (plugin.name,))
                 needs[narrowed] = needs.get(narrowed, _Needs()).joined(own)
     fixed = event in _FIXED_TIMEOUTS
-    timeout = record.timeout if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
+    asked = max((plugin.timeout for plugin in plugins if plugin.is_script and plugin.hooks[0] in matchers), default=0.0)
+    timeout = max(record.timeout, asked) if fixed else max(_MINIMUM_TIMEOUT, seconds + _MARGIN)
     can_block = record.can_block and event not in UNBLOCKED_EVENTS
     command = hook_command(script, home, word, wakes=wakes)
     for matcher, need in _groups(needs):
@@ -318,6 +347,7 @@ def _of_event(
             block_on_failure=need.closed and can_block,
             wakes=wakes,
             plugins=tuple(dict.fromkeys(plugin.name for plugin in plugins if plugin.name in need.plugins)),
+            is_scripted=need.scripted,
         )
 
 
@@ -343,6 +373,8 @@ class _Needs(NamedTuple):
     """Whether one of them is set to fail closed."""
     waits: float = 0.0
     """Seconds that they may wait together."""
+    scripted: bool = False
+    """Whether one of them is a script."""
     plugins: tuple[str, ...] = ()
     """Their names."""
 
@@ -350,18 +382,24 @@ class _Needs(NamedTuple):
         """Return what these need together."""
         every = (self, *others)
         names = tuple(name for need in every for name in need.plugins)
-        return _Needs(any(need.closed for need in every), sum(need.waits for need in every), names)
+        closed, scripted = any(need.closed for need in every), any(need.scripted for need in every)
+        return _Needs(closed, sum(need.waits for need in every), scripted, names)
 
 
 def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs]]:
     """Join matchers into as few groups as they need: of exact tool names those that need the same."""
+    together = _Needs().joined(*needs.values())
     if None in needs:
-        return [(None, _Needs().joined(*needs.values()))]
+        return [(None, together)]
+    if not all(_SIMPLE.fullmatch(name) for name in needs if name is not None):
+        # Of an expression it is not known which calls others take too. Claude Code starts what several entries have in
+        # common once (2.1.332), and it must not matter which of them that is.
+        needs = dict.fromkeys(needs, together)
     named = _merged({name: need for name, need in needs.items() if name is not None})
     groups: list[tuple[str | None, _Needs]] = []
     exact = {name: need for name, need in named.items() if _EXACT.fullmatch(name)}
-    for alike in sorted({need[:2] for need in exact.values()}):
-        names = sorted(name for name, need in exact.items() if need[:2] == alike)
+    for alike in sorted({need[:3] for need in exact.values()}):
+        names = sorted(name for name, need in exact.items() if need[:3] == alike)
         plugins = tuple(plugin for name in names for plugin in exact[name].plugins)
         groups.append(("|".join(names), _Needs(*alike, plugins)))
     # One character outside the names makes the whole matcher an expression, so each has a group of its own.
@@ -372,9 +410,9 @@ def _groups(needs: Mapping[str | None, _Needs]) -> list[tuple[str | None, _Needs
 def _merged(needs: Mapping[str, _Needs]) -> dict[str, _Needs]:
     """Give what a pattern takes to that pattern, so that no call starts hookrouter twice.
 
-    Every pattern is the beginning of names, with ``.*`` behind it.
+    Of the patterns only those are looked at that are the beginning of names, with ``.*`` behind it.
     """
-    patterns = sorted((name for name in needs if not _EXACT.fullmatch(name)), key=len)
+    patterns = sorted((name for name in needs if not _EXACT.fullmatch(name) and _SIMPLE.fullmatch(name)), key=len)
     merged: dict[str, _Needs] = {}
     for name, need in needs.items():
         beginning = name.removesuffix(".*")

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve, field, frozen
 
+from hookrouter._contract.matchers import covers, overlap
 from hookrouter._installation.command_line import parse_command, runs_hookrouter
 from hookrouter._installation.http_entries import is_ours
 from hookrouter._installation.json_edit import Array, Object, Scalar
-from hookrouter._installation.matchers import covers, overlap
 from hookrouter._installation.settings_document import Entry, SettingsError, opened, root, shape_error, string_of
 
 if TYPE_CHECKING:

@@ -49,10 +49,10 @@ class Route:
 def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]) -> list[Route]:
     """Return the entries among ``wanted`` that the mod takes the place of.
 
-    Not http hooks, not those that may begin a turn, and not those of events whose replies a module cannot give. Nor
-    those of guards: an entry that
-    refuses the call if hookrouter fails, and every entry of an event that Claude Code cannot refuse for a failure but
-    that a plugin which is set to fail closed listens to, stay command hooks.
+    Not http hooks, not those that may begin a turn, not those in which scripts run, and not those of events whose
+    replies a module cannot give. Nor those of guards: an entry that refuses the call if hookrouter fails, and every
+    entry of an event that Claude Code cannot refuse for a failure but that a plugin which is set to fail closed listens
+    to, stay command hooks.
     """
     return [
         Route(want.event, want.matcher, want.command)
@@ -60,6 +60,7 @@ def routes(wanted: Sequence[Registration], sources: Sequence[RegistrationSource]
         if want.event in FIELDS
         and want.http is None
         and not want.wakes
+        and not want.is_scripted
         and not want.block_on_failure
         and not _is_guarded_whole(want.event, wanted, sources)
     ]

@@ -105,6 +105,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     (:func:`hookrouter.markers.waits`)."""
     ruled: tuple[str, ...] = ()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone (:func:`hookrouter.markers.ruled`)."""
+    scripted: tuple[str, ...] = ()
+    """The hooks that are about the calls of ``[[scripts]]`` alone (:func:`hookrouter.markers.scripted`)."""
     stateless: tuple[str, ...] = ()
     """The hooks in which it leaves nothing in its process (:func:`hookrouter.markers.stateless`)."""
     if_known: tuple[str, ...] = ()

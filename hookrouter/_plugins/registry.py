@@ -40,6 +40,9 @@ UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
 """What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
 tool run. Refusing more would keep Claude from ending its turn."""
 
+SCRIPT_MARGIN = 5.0
+"""Seconds that scripts have beside their own time limits: to be started, and ended with what they have started."""
+
 NO_HOOKS = "it implements no hook, although config.toml sets it to fail closed"
 
 
@@ -82,6 +85,8 @@ class PluginInfo(Value, kw_only=True):
     """The hooks in which it may wait, each with the most seconds."""
     ruled: frozenset[str] = frozenset()
     """The hooks that are about the calls of ``[[approvals.rules]]`` alone."""
+    scripted: Mapping[str, float] = NO_ITEMS
+    """The hooks that are about the calls of ``[[scripts]]`` alone, each with the most seconds that these may take."""
     stateless: frozenset[str] = frozenset()
     """The hooks in which it leaves nothing in its process."""
     if_known: frozenset[str] = frozenset()
@@ -327,11 +332,7 @@ def _listed(
     first = [name for name in config.plugin_order if name in found]
     last = [name for name in config.plugin_last if name in found]
     ordered = [*first, *sorted(found.keys() - {*first, *last}), *last]
-    has_rules = bool(config.approvals.rules)
-    infos = tuple(
-        _info(found[name], config.plugin(name), settings.get(name), has_rules=has_rules, alone=config.guards_alone)
-        for name in ordered
-    )
+    infos = tuple(_info(found[name], config, settings.get(name)) for name in ordered)
     _last = index, config, dict(settings), infos
     return infos
 
@@ -345,20 +346,23 @@ def _serves_answers(plugin: DiscoveredPlugin) -> bool:
     from hookrouter.util.program import PROGRAM
 
     return plugin.distribution == PROGRAM and any(
-        hook == _WATCHER or (hook not in plugin.ruled and any(concerns(hook, event.hook) for event in EVENTS.values()))
+        hook == _WATCHER
+        or (
+            hook not in (*plugin.ruled, *plugin.scripted)
+            and any(concerns(hook, event.hook) for event in EVENTS.values())
+        )
         for hook in plugin.known_hooks or ()
     )
 
 
-def _info(
-    plugin: DiscoveredPlugin, config: PluginConfig, own: OwnSettings | None, *, has_rules: bool, alone: bool
-) -> PluginInfo:
+def _info(plugin: DiscoveredPlugin, whole: Config, own: OwnSettings | None) -> PluginInfo:
+    config = whole.plugin(plugin.name)
     status, reason = PluginStatus.ACTIVE, ""
     problems = () if own is None else own.faults
     settings = config.settings if own is None or own.values is None else own.values
     if not config.enabled:
         status, reason = PluginStatus.DISABLED, f"config.toml: plugins.{plugin.name}.enabled is false"
-    elif alone and not config.is_asked_for and _serves_answers(plugin):
+    elif whole.guards_alone and not config.is_asked_for and _serves_answers(plugin):
         status, reason = PluginStatus.DISABLED, ALONE
     elif plugin.error:
         status, reason = PluginStatus.BROKEN, plugin.error
@@ -369,8 +373,10 @@ def _info(
         # Its file may be half written at this moment; and who wants this wants it to guard something.
         status, reason = PluginStatus.BROKEN, NO_HOOKS
     off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
-    if not has_rules:
+    if not whole.approvals.rules:
         off.update(plugin.ruled)
+    scripted, named = _scripts(whole) if plugin.scripted else ({}, {})
+    off.update(hook for hook in plugin.scripted if hook not in scripted)
     hooks = plugin.known_hooks if reason == NO_HOOKS else plugin.hooks
     return PluginInfo(
         name=plugin.name,
@@ -385,12 +391,36 @@ def _info(
         settings_key=plugin.settings_key,
         waits={hook: seconds for hook, seconds, _ in plugin.waits},
         ruled=frozenset(plugin.ruled),
+        scripted={hook: seconds for hook, seconds in scripted.items() if hook in plugin.scripted},
         stateless=frozenset(plugin.stateless),
         if_known=frozenset(plugin.if_known),
-        matching=dict(plugin.matching),
+        matching={**dict(plugin.matching), **{hook: names for hook, names in named.items() if hook in plugin.scripted}},
         wakes=frozenset(plugin.wakes),
         problems=problems,
     )
+
+
+def _scripts(config: Config) -> tuple[dict[str, float], dict[str, tuple[str, ...]]]:
+    """Return the hooks of the events that ``[[scripts]]`` is about, each with the seconds that these may take.
+
+    And those of them that are about some calls by name alone, each with all that matchers may find in these.
+    """
+    facts = {record.name: record for record in EVENTS.values()} if config.scripts else {}
+    seconds: dict[str, float] = {}
+    named: dict[str, tuple[str, ...]] = {}
+    for script in config.scripts:
+        record = facts[script.event]
+        seconds[record.hook] = seconds.get(record.hook, SCRIPT_MARGIN) + script.seconds(record.timeout)
+        named[record.hook] = (*named.get(record.hook, ()), *script.matcher.split("|"))
+    for hook, names in list(named.items()):
+        if not all(name.isascii() and name.isidentifier() for name in names):
+            del named[hook]
+        else:
+            # A matcher of Bash takes the commands of Monitor too.
+            others = ("Monitor",) if "Bash" in names else ()
+            aliases = (TOOL_ALIASES[name] for name in names if name in TOOL_ALIASES)
+            named[hook] = tuple(dict.fromkeys((*names, *others, *aliases)))
+    return seconds, named
 
 
 def remedy(plugin: PluginInfo, home: Home) -> str:

@@ -8,7 +8,8 @@ the graver, and what form it has on stdout: measured on Claude Code 2.1.330.
 from __future__ import annotations
 
 from hookrouter._routing.output import BLOCKED, HookOutput
-from hookrouter.replies import MAX_CLASSIFIER_CONTEXT, MAX_TERMINAL_SEQUENCE, WAKE, closed, utf16_units
+from hookrouter.joined_replies import gravest, joined_output, joined_sequence, joined_text
+from hookrouter.replies import WAKE, closed
 from hookrouter.util import fastjson
 from hookrouter.util.text import printable
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["merge", "refusals"]
 
-_GRAVEST_FIRST = ("cancel", "deny", "block", "decline", "defer", "ask", "accept", "allow", WAKE)
 _IN_OUTPUT = ("PreToolUse", "PreModelSwitch")
 _FORMS = ("Elicitation", "ElicitationResult")
 _BY_EXIT_CODE = ("TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove")
@@ -47,7 +47,7 @@ def merge(
     known better than by the last one.
     """
     given = [reply for _, reply in replies]
-    verdict = next((one for one in _GRAVEST_FIRST if any(reply.verdict == one for reply in given)), None)
+    verdict = gravest(given)
     halted = any(reply.stop_reason for reply in given)
     deciding = [
         plugin for plugin, reply in replies if (reply.stop_reason if halted else verdict and reply.verdict == verdict)
@@ -56,7 +56,7 @@ def merge(
     def signed(plugin: str, text: str | None) -> str | None:
         return text if plugin in messengers else _signed(plugin, text)
 
-    reason = _join(
+    reason = joined_text(
         "\n",
         (
             reply.reason if reply.is_exact else signed(plugin, reply.reason)
@@ -65,7 +65,7 @@ def merge(
         ),
     )
     decision, by = "halt" if halted else verdict, ", ".join(dict.fromkeys(deciding))
-    specific = _specific(given, verdict)
+    specific = joined_output(given, verdict)
     specific |= {name: value for name, value in (rewritten or {}).items() if name in specific}
     if event_name == "PermissionRequest" and verdict is None:
         # An input goes with a grant.
@@ -76,14 +76,17 @@ def merge(
 
     document: dict[str, object] = {}
     if halted:
-        stop_reason = _join("\n", (signed(plugin, reply.stop_reason) for plugin, reply in replies))
+        stop_reason = joined_text(
+            "\n",
+            (reply.stop_reason if reply.is_exact else signed(plugin, reply.stop_reason) for plugin, reply in replies),
+        )
         document |= {"continue": False, "stopReason": stop_reason}
-    if message := _join("\n", (reply.system_message for reply in given)):
+    if message := joined_text("\n", (reply.system_message for reply in given)):
         document["systemMessage"] = message
     exit_code, stderr = 0, ""
     if verdict == WAKE:
         # Claude is given the text as it is. Claude Code reads nothing else then, the messages neither.
-        text = _join("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
+        text = joined_text("\n\n", (reply.reason for reply in given if reply.verdict == verdict))
         exit_code, stderr = BLOCKED, _in_utf8(text)
     elif verdict is not None and event_name in _BY_EXIT_CODE:
         exit_code, stderr = BLOCKED, _in_utf8(reason)
@@ -91,7 +94,7 @@ def merge(
         specific = _decided(event_name, verdict, reason, specific, document)
     if specific:
         document["hookSpecificOutput"] = {"hookEventName": event_name, **specific}
-    if sequence := _sequence(given):
+    if sequence := joined_sequence(given):
         document["terminalSequence"] = sequence
     return HookOutput(fastjson.dumps(document) if document else "", stderr, exit_code, decision, by)
 
@@ -133,54 +136,3 @@ def refusals(event_name: str, plugins: Iterable[str], reason: str) -> list[tuple
         if (refusal := closed(event_name, what)) is not None:
             found.append((plugin, refusal))
     return found
-
-
-def _specific(replies: Iterable[Reply], verdict: str | None) -> dict[str, object]:
-    """Return the fields of the event's own output that survive the verdict, without the verdict itself."""
-    merged: dict[str, object] = {}
-    for reply in replies:
-        for name, value in reply.output.items():
-            if _dropped(name, reply, verdict):
-                continue
-            former = merged.get(name)
-            if name in _LISTS and isinstance(former, list) and isinstance(value, list):
-                merged[name] = [*former, *(item for item in value if item not in former)]
-            elif isinstance(former, str) and isinstance(value, str) and name in _SEPARATORS:
-                merged[name] = former + _SEPARATORS[name] + value
-            else:
-                merged[name] = value
-    context = merged.get("classifierContext")
-    if isinstance(context, str):
-        while (excess := utf16_units(context) - MAX_CLASSIFIER_CONTEXT) > 0:
-            # A character is one or two units.
-            context = context[: -((excess + 1) // 2)]
-        merged["classifierContext"] = context
-    return merged
-
-
-_SEPARATORS = {"additionalContext": "\n\n", "initialUserMessage": "\n\n", "text": "\n\n", "classifierContext": "\n"}
-
-_LISTS = ("watchPaths", "updatedPermissions")
-
-_WITH_VERDICT = ("updatedPermissions", "interrupt", "content", "suppressOriginalPrompt")
-"""Fields that belong to the verdict of their own reply, and go if that loses."""
-
-
-def _dropped(name: str, reply: Reply, verdict: str | None) -> bool:
-    if name == "updatedInput":
-        return verdict in ("deny", "defer")
-    return name in _WITH_VERDICT and reply.verdict != verdict
-
-
-def _join(separator: str, texts: Iterable[str | None]) -> str:
-    return separator.join(text for text in texts if text)
-
-
-def _sequence(replies: Iterable[Reply]) -> str:
-    """Return the terminal sequences one after the other, as many as Claude Code passes on."""
-    joined = ""
-    for reply in replies:
-        longer = joined + (reply.terminal_sequence or "")
-        if len(longer.encode("utf-8", "surrogatepass")) <= MAX_TERMINAL_SEQUENCE:
-            joined = longer
-    return joined

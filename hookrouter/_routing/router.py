@@ -334,13 +334,15 @@ class _Routing:
         if (plugin, hook) in self._progress.calls:
             reply = self._repeat(plugin, hook)
         else:
-            seen, seconds = self._said.payload, self._limit(plugin) if waits is None else waits.seconds
+            own = hook.removesuffix(_AGAIN)
+            seen, seconds = self._said.payload, self._limit(plugin, own) if waits is None else waits.seconds
             saw = self._said.parts if self._progress.trace is not None else None
 
             def body() -> Taken | None:
                 return self._checked(plugin, hook, call(), seen)
 
-            attempt = self._attempt(plugin, hook, seconds, body, waits is not None)
+            patient = waits is not None or own in self._called[plugin].scripted
+            attempt = self._attempt(plugin, hook, seconds, body, patient)
             if attempt.error is not None:
                 self._failed(plugin, hook, attempt)
                 return None
@@ -472,9 +474,10 @@ class _Routing:
             seen["server"], seen["tool"] = mcp_name(self._tool) or ("", self._tool)
         return seen
 
-    def _limit(self, plugin: str) -> float:
-        """Return how long a plugin may take for what it does next: what is left of its timeout in this run."""
-        return self._plugins.config(plugin).timeout - self._used.get(plugin, 0.0)
+    def _limit(self, plugin: str, hook: str = "") -> float:
+        """Return how long a plugin may take for what it does next: as its scripts may, or what its timeout has left."""
+        scripts = self._called[plugin].scripted.get(hook)
+        return scripts or self._plugins.config(plugin).timeout - self._used.get(plugin, 0.0)
 
     def _failed(self, plugin: str, hook: str, attempt: _Attempt) -> None:
         """Record a failure, and refuse in the plugin's name if it is set to fail closed."""

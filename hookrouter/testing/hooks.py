@@ -34,7 +34,7 @@ from hookrouter._plugins.settings_schema import declared
 from hookrouter._routing.hook_run import AFTER_REPLY_SECONDS
 from hookrouter._routing.router import route
 from hookrouter.context import Context
-from hookrouter.markers import ENTRY_POINT_GROUP, waiting
+from hookrouter.markers import ENTRY_POINT_GROUP, is_scripted, waiting
 from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.journal import FAILURES, Journal
@@ -319,6 +319,7 @@ class Hooks:
             value=f"{type(made).__module__}:{type(made).__qualname__}",
             hooks=tuple(sorted(known)),
             waits=tuple((hook, how.seconds, how.setting) for hook, how in sorted(waits.items())),
+            scripted=tuple(hook for hook, function in known.items() if is_scripted(function)),
             matching=tuple(matching(known)),
             wakes=tuple(waking(known)),
             settings=self._declared(name, made),

@@ -17,7 +17,7 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 PLUGINS = {
     *("approvals", "ask-user-question", "blocked", "command", "demo", "dialogs", "doorbell-prompts", "hook-reply"),
     *("inbox", "key-counting", "keystrokes", "mod-prompts", "monitor", "openclaw", "opentelemetry", "page"),
-    *("postgresql", "rules", "sessions", "stop-prompts", "tmux", "webhook"),
+    *("postgresql", "rules", "scripts", "sessions", "stop-prompts", "tmux", "webhook"),
 }
 """hookrouter's own."""
 

@@ -100,7 +100,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, monitor, storage, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, monitor, storage, scripts, plugins"
 
 
 @pytest.mark.parametrize(
@@ -509,6 +509,7 @@ def test_every_key_is_described(file):
         "[serve]",
         "[page]",
         "[monitor]",
+        "[[scripts]]",
         "[storage]",
     ]
     for header, table in tables.items():
@@ -517,7 +518,7 @@ def test_every_key_is_described(file):
         for key in table.keys:
             assert key.help.endswith(".")
             assert key.type
-            assert key.required is (key.name in ("id", "type", "tool", "decide"))
+            assert key.required is (key.name in ("id", "type", "tool", "decide", "event", "command"))
             others = {
                 "[[agents]]": {"id": '"a"'},
                 "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'},

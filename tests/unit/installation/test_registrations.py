@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter._contract.matchers import matches
 from hookrouter._contract.tables import EVENTS
-from hookrouter._installation.matchers import matches
 from hookrouter._installation.registrations import (
     RegistrationSource,
     http_registrations,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter._installation.matchers import covers, matches, overlap
+from hookrouter._contract.matchers import covers, matches, overlap
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""Which scripts are about a call, and what is registered for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import hookrouter_scripts
+from hookrouter._installation.registrations import registration_sources, registrations
+from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.registry import Plugins
+from hookrouter.config import Config, Script
+from hookrouter.testing.hooks import HookResult, Hooks
+
+
+@pytest.fixture
+def scripts(hooks: Hooks) -> Hooks:
+    hooks.add(hookrouter_scripts, "scripts")
+    return hooks
+
+
+def table(event: str, command: str, **keys: Any) -> str:
+    lines = {"event": event, "command": command, **keys}
+    return "[[scripts]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
+
+
+def bash(hooks: Hooks, command: str = "ls", **more: Any) -> HookResult:
+    return hooks.fire("PreToolUse", tool_name="Bash", tool_input={"command": command}, **more)
+
+
+SCRIPT = Script(event="PreToolUse", command="x")
+
+
+@pytest.mark.parametrize(
+    ("matcher", "value", "takes"),
+    [
+        # As seen on Claude Code 2.1.332.
+        *((matcher, "Bash", True) for matcher in ("", "*", "Bash", "Bash|Edit", "Bash, Edit", "^Bash$", "B.*")),
+        *((matcher, "Bash", True) for matcher in ("Task|Bash", "Bash |Write", ".*", "Bash|")),
+        *((matcher, "Bash", False) for matcher in ("bash", "ash", "Ba", "(")),
+        ("Task", "Agent", True),
+        ("Bash", None, True),
+    ],
+)
+def test_a_matcher_is_read_as_the_client_reads_it(matcher: str, value: str | None, takes: bool) -> None:
+    assert SCRIPT._with(matcher=matcher).takes({}, value, "") is takes
+
+
+def test_a_script_of_bash_is_about_what_monitor_runs() -> None:
+    one = SCRIPT._with(matcher="Bash")
+    assert one.takes({"tool_input": {"command": "ls"}}, "Monitor", "")
+    assert not one.takes({"tool_input": {"ws": {}}}, "Monitor", "")
+
+
+def test_a_script_of_a_project_runs_there_alone() -> None:
+    one = SCRIPT._with(project="/a")
+    assert one.takes({}, "Bash", "/a")
+    assert not one.takes({}, "Bash", "/a/b")
+
+
+def plugins(config: Config) -> Plugins:
+    names = tuple(hookrouter_scripts._HOOKS)
+    found = DiscoveredPlugin(name="scripts", value="hookrouter_scripts", hooks=names, scripted=names)
+    return Plugins([found], config, lambda _plugin, _text: None)
+
+
+def registered(hooks: Hooks, config: str) -> dict[tuple[str, str | None], Any]:
+    found = hooks.configure(config)
+    sources = registration_sources(plugins(found).listing(), found)
+    return {(one.event, one.matcher): one for one in registrations(sources, ["hookrouter"], None)}
+
+
+def test_only_what_scripts_listen_to_is_registered(scripts: Hooks) -> None:
+    assert registered(scripts, "") == {}
+    found = registered(
+        scripts,
+        table("PreToolUse", "a", matcher="Edit|Write", timeout=5)
+        + table("PreToolUse", "b", matcher="mcp__.*__write.*", on_error="closed")
+        + table("Stop", "c", matcher="ignored")
+        + table("WorktreeCreate", "d")
+        + table("SessionEnd", "e", timeout=20)
+        + table("FileChanged", "f", matcher=".env|.envrc"),
+    )
+    assert set(found) == {
+        ("PreToolUse", "Edit|Write"),
+        ("PreToolUse", "mcp__.*__write.*"),
+        ("Stop", None),
+        ("WorktreeCreate", None),
+        ("SessionEnd", None),
+        ("FileChanged", ".env|.envrc"),
+    }
+    # Of entries that may have calls in common Claude Code runs one: both must be the same.
+    assert all(found["PreToolUse", matcher].block_on_failure for matcher in ("Edit|Write", "mcp__.*__write.*"))
+    assert found["PreToolUse", "Edit|Write"].timeout > 605
+    assert found["SessionEnd", None].timeout == 20
+    assert all(one.is_scripted for one in found.values())
+
+
+def test_no_call_that_no_script_is_about_loads_the_plugin(scripts: Hooks) -> None:
+    found = plugins(scripts.configure(table("PreToolUse", "exit 2", matcher="Edit|Write|Task")))
+    assert [found.called(("pre_tool_use",), tool) != [] for tool in ("Edit", "Agent", "Bash")] == [True, True, False]
+    assert found.called(("stop",), None) == []
