@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
 
         return deliver_queue(arguments[2:])
     if arguments[:2] == ["storage", "--share"]:
-        from hookrouter.cli.fleet_process import main as share
+        from hookrouter.cli.sharing_process import main as share
 
         return share(arguments[2:])
     if arguments[:2] == ["serve", "--resident"]:

@@ -109,12 +109,6 @@ BUILT_IN = (
         SETTING_UP,
     ),
     CommandEntry(
-        "storage",
-        "Set up, check and fill the engine that keeps the documents.",
-        "hookrouter.cli.storage:app",
-        SETTING_UP,
-    ),
-    CommandEntry(
         "completion", "Print the shell completion script.", "hookrouter.cli.completion:completion", SETTING_UP
     ),
     CommandEntry(

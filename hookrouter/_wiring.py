@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hookrouter._plugins.registry import Plugins
     from hookrouter.context import Services
     from hookrouter.machines import Machines
     from hookrouter.messaging.outbox import Outbox
@@ -27,7 +28,6 @@ __all__ = [
     "start_delivery",
     "start_router",
     "start_sharing",
-    "wait_until_looked",
 ]
 
 
@@ -59,9 +59,9 @@ def machines(services: Services) -> Machines:
         from hookrouter.machines import Machines
 
         return Machines()
-    from hookrouter._fleet.others import Others
+    from hookrouter.sharing import machines_of
 
-    return Others(services)
+    return machines_of(services)
 
 
 def announce_problems(services: Services, *, has_screen: bool) -> str:
@@ -109,26 +109,11 @@ def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
         auto_start.start(deliverer_environment(environ, home), home, idle)
 
 
-def start_sharing(
-    environ: Mapping[str, str], home: Home, settings: Mapping[str, object], *, stay: bool = False
-) -> None:
+def start_sharing(environ: Mapping[str, str], home: Home, plugins: Plugins, *, stay: bool = False) -> None:
     """Start the process that writes documents to the engine of ``[storage]``, if none is there. Raises OSError."""
-    from hookrouter._fleet.spawn import start_sharing
-    from hookrouter.storage.engine import ALONE_VARIABLE
+    from hookrouter.sharing import start_sharing
 
-    if environ.get(ALONE_VARIABLE):
-        return
-    start_sharing(environ, home, settings, stay=stay)
-
-
-def wait_until_looked(environ: Mapping[str, str], home: Home, settings: Mapping[str, object], outbox: Outbox) -> None:
-    """Wait a moment until the engine is asked what other machines have sent of what waits here.
-
-    Raises OSError and StoreError.
-    """
-    from hookrouter._fleet.returning import wait_until_looked
-
-    wait_until_looked(environ, home, settings, outbox)
+    start_sharing(environ, home, plugins, stay=stay)
 
 
 def push_outbox(environ: Mapping[str, str], home: Home) -> None:

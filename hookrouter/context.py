@@ -66,10 +66,10 @@ if TYPE_CHECKING:
             One that is at work gives way. ``was_broken`` says whether the file before had problems. Raises nothing.
             """
 
-        def start_sharing(self, environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
+        def start_sharing(self, environ: Mapping[str, str], home: Home, plugins: Plugins) -> None:
             """Have a process bring this machine's documents to the engine of ``[storage]``, if none is at work.
 
-            ``settings`` are the keys of that table. It is not waited for. Raises OSError if it cannot be started.
+            Called only if that is not files. It is not waited for. Raises OSError if it cannot be started.
             """
 
         def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:

@@ -72,6 +72,13 @@ class Machines:
     here = ""
     """What this machine is called beside the others; empty if it shares nothing, or is not to ask them."""
 
+    missing = ""
+    """Why nothing is shared although ``[storage]`` names an engine; empty where that is as it should be."""
+
+    def __init__(self, missing: str = "") -> None:
+        """``missing`` is kept as it is."""
+        self.missing = missing
+
     def open(self) -> None:
         """Open the engine if it is not open, so that one which cannot be had is told of first, and threads share it."""
 
@@ -81,7 +88,7 @@ class Machines:
 
     def problems(self) -> list[str]:
         """Return what is wrong with the engine, or with this machine's name in it."""
-        return []
+        return [self.missing] if self.missing else []
 
     def is_there(self, machine: str) -> bool:  # noqa: ARG002 - there is none
         """Whether a machine's process is at work, so that it can be asked to do something."""
@@ -135,6 +142,13 @@ class Machines:
         """
         why = f"there is no machine {machine!r}: no machines share an engine here; nothing was done"
         raise ErrandError(why, may_have_run=False)
+
+    def returned(self) -> None:
+        """Wait a moment until it is known what others have sent of what waits in this machine's outbox.
+
+        They may have while this machine was gone; by the end of the call they no longer wait in it. An engine that does
+        not answer holds nothing up for longer than seconds. Raises OSError too.
+        """
 
     def close(self) -> None:
         """Let go of the engine; the next call opens it anew. Raises nothing."""

@@ -21,7 +21,9 @@ from hookrouter.config import (
     SESSION_KINDS,
     PluginConfig,
 )
+from hookrouter.sharing import sharing
 from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage.interface import StoreError
 from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import closest, describe_error
@@ -183,7 +185,7 @@ def _answering(app: Services) -> Iterator[Problem]:
 
 
 def storage_problems(app: Services) -> Iterator[Problem]:
-    """Yield what is wrong with ``[storage]`` by its engine, which is imported for it."""
+    """Yield what is wrong with ``[storage]`` by its engine, and by what shares documents; both are imported for it."""
     storage = app.config.storage
     if storage.engine == FILES:
         return
@@ -193,6 +195,10 @@ def storage_problems(app: Services) -> Iterator[Problem]:
         yield _not_offered("storage.engine", storage.engine, [FILES, *offered])
         return
     yield from app.plugins.read_engine_settings(engine, storage.settings)[1]
+    try:
+        sharing(app.plugins)
+    except StoreError as error:
+        yield Problem("storage.engine", str(error), repr(storage.engine))
 
 
 def _not_offered(key: str, name: str, offered: Iterable[str]) -> Problem:

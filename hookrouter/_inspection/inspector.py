@@ -52,6 +52,7 @@ CONTRIBUTIONS = {
     "session_watcher": "name",
     "gateway": "type",
     "keystroke_planner": "name",
+    "machines": "name",
     "message_composer": "name",
     "prompt_channel": "name",
     "statistics_section": "name",

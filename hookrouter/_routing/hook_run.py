@@ -412,7 +412,7 @@ class _HookRun:
         if self._loaded is None or self._loaded.all_config.storage.engine == FILES:
             return
         try:
-            self._wiring.start_sharing(self._environ, self._home, self._loaded.all_config.storage.settings)
+            self._wiring.start_sharing(self._environ, self._home, self._loaded)
         except OSError as error:
             reason = f"no process could be started to write documents to the engine: {describe_error(error)}"
             self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)

@@ -22,6 +22,7 @@ from hookrouter.util.system import fork
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hookrouter._plugins.registry import Plugins
     from hookrouter._serving.copied_pages import Runs
     from hookrouter.context import Services, Wiring
     from hookrouter.machines import Machines
@@ -85,7 +86,7 @@ class WarmDelivery:
     def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:
         """Do nothing: the router is there."""
 
-    def start_sharing(self, environ: Mapping[str, str], home: Home, settings: Mapping[str, object]) -> None:
+    def start_sharing(self, environ: Mapping[str, str], home: Home, plugins: Plugins) -> None:
         """Do nothing: the router sees to it."""
 
     def push(self) -> None:

@@ -62,7 +62,7 @@ class Application(Services):
         if share and config.storage.engine != FILES:
             with suppress(OSError):
                 # What a command writes is brought to the others too; the next one tries again.
-                _wiring.start_sharing(variables, home, config.storage.settings)
+                _wiring.start_sharing(variables, home, plugins)
         return cls(home=home, config=config, environ=variables, plugins=plugins, journal=journal, wiring=_wiring)
 
     def warn(self, text: str) -> None:

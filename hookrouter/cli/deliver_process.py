@@ -10,7 +10,6 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from hookrouter import _wiring
 from hookrouter._config.cache import file_key
 from hookrouter._plugins.discovery import load_config
 from hookrouter.composing import Composing, message_composers
@@ -100,12 +99,13 @@ def main(argv: Sequence[str]) -> int:
 
 def _leave_what_others_sent(home: Home, outbox: Outbox) -> None:
     """See, if machines share an engine, that what others sent while this one was gone is not sent again."""
-    storage = load_config(home, os.environ).storage
-    if storage.engine == FILES or not outbox.count():
+    if load_config(home, os.environ).storage.engine == FILES or not outbox.count():
         return
+    from hookrouter.cli.application import Application
+
     # What cannot be asked is sent.
     with suppress(StoreError, OSError):
-        _wiring.wait_until_looked(os.environ, home, storage.settings, outbox)
+        Application.from_environ(share=False).machines().returned()
 
 
 def _hurry(outbox: Outbox) -> None:

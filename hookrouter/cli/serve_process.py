@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter import _wiring
+from hookrouter._plugins.index import read_cache
+from hookrouter._plugins.registry import Plugins
 from hookrouter._serving.built_in import built_in
 from hookrouter._serving.child import Served
 from hookrouter._serving.delivery import become_deliverer, fork_apart
@@ -96,12 +98,13 @@ def _deliver(home: Home) -> None:
 
 def _share(home: Home) -> None:
     """Have documents brought to the engine of ``[storage]``, if there is one and nobody does."""
-    storage = load_config(home).storage
-    if storage.engine == FILES:
+    config = load_config(home)
+    if config.storage.engine == FILES:
         return
     # The next tick tries again.
     with suppress(OSError):
-        _wiring.start_sharing(os.environ, home, storage.settings, stay=True)
+        plugins = Plugins(read_cache(home), config, lambda _plugin, _text: None)
+        _wiring.start_sharing(os.environ, home, plugins, stay=True)
 
 
 class _Watch:

@@ -1,4 +1,4 @@
-"""The hook by which plugins bring engines that keep documents."""
+"""The hooks by which plugins keep documents in an engine, and share it between machines."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
+    from hookrouter.sharing import Sharing
     from hookrouter.storage.interface import StorageEngine
 
 __all__ = ["StorageSpecs"]
 
 
 class StorageSpecs:
-    """The hook of storage. Also a base class: override what the plugin implements."""
+    """The hooks of storage. Also a base class: override what the plugin implements."""
 
     @hookspec
     def storage_engine(self) -> StorageEngine | None:
@@ -37,4 +38,29 @@ class StorageSpecs:
                 from hookrouter_carrier.storage import CarrierStorage
 
                 return CarrierStorage()
+        """
+
+    @hookspec
+    def machines(self) -> Sharing | None:
+        """When: ``[storage]`` in config.toml names another engine than files, and a command first asks for the other
+        machines, or the process begins that writes this machine's documents to the engine; never in a hook process.
+
+        Returns: ``None`` for nothing, or an object of a class that derives from :class:`~hookrouter.sharing.Sharing`:
+        it writes documents to the engine, and knows the machines that share it. Keep whatever takes long to import out
+        of the plugin's module.
+
+        Combined: Exactly one active plugin may have this hook; ``fleet`` has it, so switch that off for another one.
+        With none or several of them other machines are not asked and nothing is shared: ``hookrouter config check`` and
+        ``hookrouter doctor`` say so, and this machine works on its own.
+
+        Args:
+            (none): What it works on comes with each call of its methods.
+
+        Example::
+
+            @hookimpl
+            def machines():
+                from hookrouter_convoy.sharing import Convoy
+
+                return Convoy()
         """

@@ -53,7 +53,7 @@ PUSH = "push"
 modification time of config.toml when that was noted (null without a file)."""
 
 OF_ONE_COMMAND = ("HOOKROUTER_THIS_MACHINE", "HOOKROUTER_READER")
-"""Variables by which a command is for one machine of several (:mod:`hookrouter._fleet`). What it starts works on, and
+"""Variables by which a command is for one machine of several (:mod:`hookrouter.machines`). What it starts works on, and
 agents are to see all machines."""
 
 _NAME = "next"

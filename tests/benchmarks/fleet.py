@@ -38,13 +38,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hook_run import CALL, QUESTION, UNWANTED, forget, one_run, private_tmux, wait_for_deliverer
 from resident import native_front
 
-from hookrouter._fleet.spawn import STAY, WORDS, is_sharing
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Dialog
+from hookrouter.sharing import STAY, WORDS
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.testing import wait_until
 from hookrouter.util.program import script_argv
+from hookrouter_fleet.locks import is_sharing
 from hookrouter_postgresql.engine import PostgresqlEngine, PostgresqlStorage
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.fleet import Engine, Machine

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
-from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter.cli.application import Application
 from hookrouter.messaging.pauses import pauses as pauses_of
 from hookrouter.queue.documents import read_queue
@@ -22,6 +21,7 @@ from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from hookrouter.util.clock import iso
+from hookrouter_fleet.locks import SHARING, is_sharing
 from hookrouter_page.tasks import ANSWERING
 from support.fleet import ENGINES, Machine, made_engine
 from support.matrix import mostly_long

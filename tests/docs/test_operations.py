@@ -47,8 +47,8 @@ def test_the_manual_has_every_metric_with_its_labels(tmp_path: Path) -> None:
         counts.time("hook", 0.1, "Stop")
         counts.time("question", 0.1, "question")
         counts.time("delivery", 0.1, "inbox")
-        from hookrouter._fleet.progress import ProgressNotes
-        from hookrouter._fleet.replica import Brought
+        from hookrouter_fleet.progress import ProgressNotes
+        from hookrouter_fleet.replica import Brought
 
         ProgressNotes(services.home).reached(Brought(), 0)
         text = metrics(services, journalled, Readiness("answers", "writable", "reached")).decode()

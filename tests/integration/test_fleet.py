@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet.adopting import Adopting
-from hookrouter._fleet.spawn import SHARING, is_sharing
-from hookrouter._plugins.storage_engines import open_engine
 from hookrouter._sandbox.stage import Stage
 from hookrouter.cli.application import Application
 from hookrouter.dialogs.answers.identity import login_name
 from hookrouter.machines import Machines
+from hookrouter.sharing import open_engine
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
+from hookrouter_fleet.adopting import Adopting
+from hookrouter_fleet.locks import SHARING, is_sharing
 from support.fleet import ENGINES, Engine, Machine, at_terminal, made_engine
 from support.matrix import mostly_long
 from support.postgres import Server, postgres_server
@@ -414,7 +414,7 @@ def test_what_a_machine_had_to_tell_is_told_by_another_when_it_is_gone(
         monkeypatch.setenv(name, value)
     monkeypatch.syspath_prepend(engine.variables.get("PYTHONPATH", str(tmp_path)))
     app = Application.from_environ(two.stage.environ, share=False)
-    storage = open_engine(app.home, app.config.storage, app.plugins)
+    storage = open_engine(app)
     adopting = Adopting(app, storage, gone_seconds=0)
     try:
         wait_until(lambda: adopting.serve(now=True) == 1, 30, "the lock of the machine that is gone")

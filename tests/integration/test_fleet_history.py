@@ -14,12 +14,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter.samples import sample
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
 from hookrouter.testing import wait_until
+from hookrouter_fleet.locks import SHARING, is_sharing
 from support.postgres import Server, postgres_server
 
 

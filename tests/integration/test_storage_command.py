@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._fleet import state
-from hookrouter._fleet.kinds import LOCAL_KINDS, SHARED
-from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter_fleet import state
+from hookrouter_fleet.kinds import LOCAL_KINDS, SHARED
+from hookrouter_fleet.locks import SHARING, is_sharing
 from support.shelf import SHELF
 
 if TYPE_CHECKING:

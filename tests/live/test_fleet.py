@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet.spawn import is_sharing
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, ToolUse
 from hookrouter._sandbox.stage import Stage
 from hookrouter._sandbox.tmux_server import PrivateTmux
 from hookrouter._sandbox.waiting import wait_until
 from hookrouter.dialogs.answers.identity import login_name
+from hookrouter_fleet.locks import is_sharing
 from support.approval_session import ApprovalSession
 from support.fleet import at_terminal
 from support.managed_client import ManagedClient

@@ -15,9 +15,9 @@ OWN = '{\n    "model": "opus",   "hooks": {"Stop": [{"hooks": [{"type": "command
 """Settings in a form that no program would write."""
 
 PLUGINS = {
-    *("approvals", "ask-user-question", "blocked", "command", "demo", "dialogs", "doorbell-prompts", "hook-reply"),
-    *("inbox", "key-counting", "keystrokes", "mod-prompts", "monitor", "openclaw", "opentelemetry", "page"),
-    *("postgresql", "rules", "scripts", "sessions", "stop-prompts", "tmux", "webhook"),
+    *("approvals", "ask-user-question", "blocked", "command", "demo", "dialogs", "doorbell-prompts", "fleet"),
+    *("hook-reply", "inbox", "key-counting", "keystrokes", "mod-prompts", "monitor", "openclaw", "opentelemetry"),
+    *("page", "postgresql", "rules", "scripts", "sessions", "stop-prompts", "tmux", "webhook"),
 }
 """hookrouter's own."""
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet import errands as module
-from hookrouter._fleet.errands import Errands
-from hookrouter._fleet.kinds import FLEET
-from hookrouter._fleet.replica import PRESENCE
 from hookrouter.dialogs.answers.identity import PERSON_VARIABLE
 from hookrouter.messaging.trace_context import VARIABLE, TraceContext
+from hookrouter_fleet import errands as module
+from hookrouter_fleet.errands import Errands
+from hookrouter_fleet.kinds import FLEET
+from hookrouter_fleet.replica import PRESENCE
 from support.memory_storage import MemoryStorage
 
 __all__ = ["MINE", "OTHER", "Machine", "MachineView", "left", "quick_storage"]

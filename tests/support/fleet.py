@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hookrouter._fleet.spawn import is_sharing
 from hookrouter._sandbox.piped import PipedStandIn
 from hookrouter._sandbox.stage import Stage
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
+from hookrouter_fleet.locks import is_sharing
 from support.managed_client import question
 from support.postgres import Server
 from support.shelf import SHELF

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from hookrouter._fleet.kinds import SHARED
 from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
+from hookrouter_fleet.kinds import SHARED
 from hookrouter_postgresql.engine import PostgresqlEngine, PostgresqlStorage
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.postgres import Server

@@ -6,8 +6,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, Finding
-from hookrouter._plugins.storage_engines import machine_name
 from hookrouter.config import FILES
+from hookrouter.sharing import machine_name
 from hookrouter.storage.interface import StoreError
 
 if TYPE_CHECKING:

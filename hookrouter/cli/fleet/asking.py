@@ -65,7 +65,8 @@ def fleet_of(what: str) -> Iterator[Machines]:
     try:
         with closing(Application.from_environ().machines()) as others:
             if not others.here:
-                raise CommandError(f"{what}: no machines share an engine here; see [storage] in config.toml")
+                why = others.missing or "no machines share an engine here; see [storage] in config.toml"
+                raise CommandError(f"{what}: {why}")
             others.open()
             yield others
     except ErrandError:

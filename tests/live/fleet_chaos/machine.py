@@ -10,11 +10,11 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookrouter._fleet.spawn import SHARING, is_sharing
 from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from hookrouter.util.program import script_argv
+from hookrouter_fleet.locks import SHARING, is_sharing
 from support.chaos import through_front
 from support.resident import Resident
 

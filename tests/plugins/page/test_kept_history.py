@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from hookrouter._fleet import others as module
-from hookrouter._fleet.counts import Counts
 from hookrouter.cli.application import Application
 from hookrouter.storage.history import HistoryBatch, KeptStory, StoryQuery
 from hookrouter.storage.history_counts import DAY, day_of
 from hookrouter.storage.hook_runs import Called, Run
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso, now
+from hookrouter_fleet import others as module
+from hookrouter_fleet.counts import Counts
 from hookrouter_page.app import make_app
 from hookrouter_page.reading.waiting import key_of
 from hookrouter_page.security.logins import COOKIE, FULL

@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 import pytest
 from starlette.applications import Starlette
 
-from hookrouter._fleet import others as module
 from hookrouter.cli.application import Application
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Dialog
@@ -25,6 +24,7 @@ from hookrouter.queue.editing import added, new_items
 from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.probe import Probe
+from hookrouter_fleet import others as module
 from hookrouter_page.app import make_app
 from hookrouter_page.reading.waiting import key_of, read_key
 from hookrouter_page.security.logins import COOKIE, FULL
@@ -157,7 +157,7 @@ class Fleet(NamedTuple):
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     areas: Any = {}
     machines = {name: Machine(tmp_path, name, areas) for name in ("one", "two")}
-    monkeypatch.setattr(module, "open_engine", lambda home, _config, _plugins: machines[Path(home.root).name].storage)
+    monkeypatch.setattr(module, "open_engine", lambda services: machines[Path(services.home.root).name].storage)
     return Fleet(machines["one"], machines["two"])
 
 

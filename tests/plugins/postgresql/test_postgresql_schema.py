@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrouter.cli.storage import migrate
+from hookrouter_fleet.command import migrate
 from hookrouter_postgresql.schema import NEWEST, migrations
 
 

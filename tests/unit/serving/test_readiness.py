@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._fleet.progress import ProgressNotes
-from hookrouter._fleet.replica import Brought
 from hookrouter.config import Config, StorageConfig
 from hookrouter.serving import readiness
 from hookrouter.serving.readiness import SILENT_SECONDS, Readiness, look
 from hookrouter.storage.home import Home
 from hookrouter.storage.progress import read_progress
+from hookrouter_fleet.progress import ProgressNotes
+from hookrouter_fleet.replica import Brought
 
 SHARED = Config(storage=StorageConfig(engine="shelf"))
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from hookrouter._fleet.spawn import is_sharing
 from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
+from hookrouter_fleet.locks import is_sharing
 from support.hook_place import BASH, HookPlace
 from support.managed_client import question
 from support.monitor import Monitor, Said

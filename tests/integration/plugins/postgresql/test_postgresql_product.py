@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from hookrouter._fleet.spawn import is_sharing
-from hookrouter._fleet.state import read
 from hookrouter.samples import sample
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.testing import wait_until
+from hookrouter_fleet.locks import is_sharing
+from hookrouter_fleet.state import read
 from support.postgres import PASSWORD, Server
 
 
