@@ -522,6 +522,7 @@ def test_every_key_is_described(file):
             others = {
                 "[[agents]]": {"id": '"a"'},
                 "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'},
+                "[[scripts]]": {"event": '"Stop"', "command": '"x"'},
                 "[page]": {"certificate": '"/c.pem"', "private_key": '"/k.pem"'},
             }
             needed = "".join(f"{name} = {one}\n" for name, one in others.get(header, {}).items() if name != key.name)
