@@ -60,6 +60,12 @@ SESSION_KINDS = (
 
 ORDER, LAST, GUARDS_ALONE = "order", "last", "guards_alone"
 
+HOLDING = "rules"
+"""The plugin that holds what rules refuse, and what they leave to a person."""
+
+STRICT = ("deny", "person")
+"""What the rules of a project may say."""
+
 NO_PLUGINS = (ORDER, LAST, GUARDS_ALONE)
 """The keys of ``[plugins]`` that are no plugin's table; a plugin that is called so cannot be used."""
 
@@ -160,6 +166,19 @@ class ApprovalsConfig(Value):
     """Whether `hookrouter install` also writes the rules that refuse into Claude Code's own `permissions.deny`, as far
     as both read them alike and no rule before them decides otherwise. Those hold in every session that reads the
     settings file, an agent's or not."""
+
+
+class ProjectRules(Value):
+    """The rules of the session's project, which a person has trusted: they refuse, or leave to a person."""
+
+    folder: str = ""
+    """The project's folder, below which their paths are."""
+    rules: tuple[ApprovalRule, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The file that has them."""
+        return f"{self.folder}/.claude/hookrouter/config.toml"
 
 
 class SessionsConfig(Value):
@@ -367,6 +386,8 @@ class Config(Value):
     storage: StorageConfig = StorageConfig()
     scripts: tuple[Script, ...] = ()
     """The hooks that are commands, in the order of the file."""
+    project_rules: ProjectRules = ProjectRules()
+    """Not of this file: those of the session's project, if it is trusted."""
 
     if not TYPE_CHECKING:
 

@@ -16,20 +16,21 @@ from hookrouter._config.readable import readable
 from hookrouter._config.salvage import salvaged
 from hookrouter._config.schema import TABLES, keys_of, structure
 from hookrouter._config.validation import Fault, Problem, problems_of, unknown_key
-from hookrouter.config import FILES, INBOX, LAST, ORDER, StorageConfig
+from hookrouter.config import FILES, INBOX, LAST, ORDER, STRICT, StorageConfig
 from hookrouter.storage.own_file import is_out_of_means, read_trusted
-from hookrouter.util.text import closest
+from hookrouter.util.text import closest, describe_value
 from hookrouter.util.value import NO_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from hookrouter._config.schema import ConfigFile
-    from hookrouter.config import Config, PluginConfig
+    from hookrouter.config import ApprovalRule, Config, PluginConfig
 
 __all__ = ["decoded", "examine", "parse", "read", "survey", "survey_project"]
 
 PLUGINS, SETTINGS = "plugins", "settings"
+APPROVALS, RULES = "approvals", "rules"
 
 _TOO_DEEP = "not TOML: nested too deeply"
 
@@ -99,29 +100,54 @@ def survey(content: bytes, tables: Mapping[str, str] = NO_ITEMS) -> tuple[list[P
     return problems, config
 
 
-def survey_project(content: bytes, names: Collection[str]) -> tuple[list[Problem], Mapping[str, PluginConfig]]:
-    """Return what is wrong with the ``config.toml`` of a project, all of it at once, and the tables of its plugins.
+def survey_project(
+    content: bytes, names: Collection[str]
+) -> tuple[list[Problem], Mapping[str, PluginConfig], tuple[ApprovalRule, ...]]:
+    """Return what is wrong with the ``config.toml`` of a project, all of it at once, and its tables and rules.
 
-    ``names`` are the project's own plugins. Their tables are all that the file may have: it is other people's.
+    ``names`` are the project's own plugins. Their tables, and rules that refuse or leave to a person, are all that the
+    file may have: it is other people's.
     """
     raw, problems = parse(content)
     if raw is None:
-        return problems, NO_ITEMS
-    allowed = f"[plugins.NAME] of its own plugins: {', '.join(sorted(names)) or 'it has none'}"
-    problems = [
-        Problem(key, f"a project's config.toml may not set it; allowed: {allowed}") for key in raw.keys() - {PLUGINS}
-    ]
-    tables = raw.get(PLUGINS, {})
-    if not isinstance(tables, dict):
-        return [*problems, Problem(PLUGINS, f"found no table; allowed: {allowed}")], NO_ITEMS
-    own = {name: table for name, table in tables.items() if name in names}
-    problems += [
-        Problem(f"{PLUGINS}.{name}", f"a project's config.toml may not set it; allowed: {allowed}")
-        for name in tables.keys() - own.keys()
-    ]
-    config, wrong = _checked({PLUGINS: own})
-    found = NO_ITEMS if config is None else config.plugins
-    return sorted([*problems, *wrong]), found
+        return problems, NO_ITEMS, ()
+    named = ", ".join(sorted(names)) or "it has none"
+    allowed = f"[[{APPROVALS}.{RULES}]], and [plugins.NAME] of its own plugins: {named}"
+
+    def kept(table: object, known: Collection[str], key: str = "") -> dict[str, Any]:
+        """Return what a table may have; what else it has is a problem."""
+        if not isinstance(table, dict):
+            problems.append(Problem(key, f"found no table; allowed: {allowed}"))
+            return {}
+        before = f"{key}." if key else ""
+        text = f"a project's config.toml may not set it; allowed: {allowed}"
+        problems.extend(Problem(f"{before}{name}", text) for name in table.keys() - known)
+        return {name: value for name, value in table.items() if name in known}
+
+    kept(raw, (PLUGINS, APPROVALS))
+    own = kept(raw.get(PLUGINS, {}), names, PLUGINS)
+    approvals = kept(raw.get(APPROVALS, {}), (RULES,), APPROVALS)
+    if isinstance(rules := approvals.get(RULES), list):
+        approvals[RULES] = [_strict_rule(rule, f"{APPROVALS}.{RULES}[{at}]", problems) for at, rule in enumerate(rules)]
+    config, wrong = _checked({PLUGINS: own, APPROVALS: approvals})
+    problems = sorted([*problems, *wrong])
+    if config is None or problems:
+        return problems, NO_ITEMS, ()
+    return [], {name: config.plugins[name] for name in own}, config.approvals.rules
+
+
+def _strict_rule(rule: object, key: str, problems: list[Problem]) -> object:
+    """Return a project's rule for the check of any rule, without what is wrong for a project's alone."""
+    if not isinstance(rule, dict):
+        return rule
+    if "ask" in rule:
+        problems.append(Problem(f"{key}.ask", "a project's rule may not set it; allowed: tool and decide"))
+    decide = rule.get("decide", STRICT[0])
+    if decide not in STRICT:
+        fault = Fault(describe_value(decide), f"{' or '.join(STRICT)}: a project's rule only makes stricter")
+        problems.append(_problem(f"{key}.decide", fault))
+        rule = {**rule, "decide": STRICT[0]}
+    return {name: value for name, value in rule.items() if name != "ask"}
 
 
 def _moved(raw: Mapping[str, object], tables: Mapping[str, str]) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ __all__ = [
 
 V = TypeVar("V", bound=Value)
 
-HOLDING = "rules"
+HOLDING = values.HOLDING
 """The plugin that holds what the rules refuse."""
 
 SCRIPTS = "scripts"

@@ -25,7 +25,7 @@ from hookrouter.context import Context
 from hookrouter.events import EVENT_CLASSES
 from hookrouter.markers import waiting
 from hookrouter.messaging.pauses import is_paused
-from hookrouter.permission_rules.judging import Call, Rules
+from hookrouter.permission_rules.judging import Call, Rules, with_project
 from hookrouter.records import check
 from hookrouter.shell.reader import client_shell
 from hookrouter.storage.interface import StoreError
@@ -74,7 +74,8 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
       closed and so refuses the call;
     - ``rule``: what ``[[approvals.rules]]`` say to a call that is about to run, or asks for permission: ``decide``,
-      ``rule`` (empty if none is about it) and ``uncertain``, what is not certain of it; None where no rule is asked;
+      ``rule`` (empty if none is about it), ``file`` (the project's that has it; None for config.toml) and
+      ``uncertain``, what is not certain of it; None where no rule is asked;
     - ``session``: ``name``, ``agent``, ``gateway``, ``fallbacks``, ``paused`` (None, or since when and why).
     """
     record = event_facts(str(payload["hook_event_name"]))
@@ -114,13 +115,21 @@ def _is_needed(event: str, calls: list[dict[str, Any]], skipped: list[dict[str, 
 def _rule(app: Services, record: EventFacts, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what ``[[approvals.rules]]`` say to the call; None where no rule is asked."""
     rules, tool, tool_input = app.config.approvals.rules, payload.get("tool_name"), payload.get("tool_input")
-    if record.name not in _ASKING_RULES or not rules or not isinstance(tool, str) or not isinstance(tool_input, dict):
+    has_rules = bool(rules or app.config.project_rules.rules)
+    if (
+        record.name not in _ASKING_RULES
+        or not has_rules
+        or not isinstance(tool, str)
+        or not isinstance(tool_input, dict)
+    ):
         return None
     folder = payload.get("cwd")
     where = folder if isinstance(folder, str) else os.getcwd()
-    found = Rules.of(rules).judge(Call(tool, tool_input, where, where, client_shell(app.environ)))
+    call = Call(tool, tool_input, where, where, client_shell(app.environ))
+    users = Rules.of(rules).judge(call)
+    found = with_project(users, app.config, call) or users
     doubts = [part.text for part in found.parts if part.kind == "doubt" or not part.certain]
-    return {"decide": found.decide, "rule": found.rule, "uncertain": doubts}
+    return {"decide": found.decide, "rule": found.rule, "file": found.file or None, "uncertain": doubts}
 
 
 def _calls(

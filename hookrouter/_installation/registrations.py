@@ -21,6 +21,7 @@ from hookrouter._plugins.discovery import resolve_settings
 from hookrouter._plugins.project import is_project_plugin, trusted_projects
 from hookrouter._plugins.registry import UNKNOWN_HOOKS, Plugins, PluginStatus
 from hookrouter._plugins.scan import SCAN_SECONDS
+from hookrouter.config import HOLDING
 from hookrouter.permission_rules.rule import EVERY_TOOL, parse, tool_names
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.util.program import script_argv
@@ -191,7 +192,9 @@ def _listings(app: Services) -> list[tuple[list[PluginInfo], Config]]:
         joined, config, own = project.joined(index, app.config)
         settings = resolve_settings(app.home, own, config, project.scope)
         listing = Plugins(joined, config, lambda _plugin, _text: None, settings=settings).listing()
-        found.append(([info for info in listing if is_project_plugin(info.distribution)], config))
+        # What holds the project's rules has to be called for what they are about.
+        held = (HOLDING,) if project.rules else ()
+        found.append(([info for info in listing if is_project_plugin(info.distribution) or info.name in held], config))
     return found
 
 
@@ -248,7 +251,7 @@ def registration_sources(
             hooks = tuple(hook for hook in hooks if hook not in plugin.wakes or can_wake)
             found.extend(_script_sources(config, plugin.name, [hook for hook in hooks if hook in plugin.scripted]))
             hooks = tuple(hook for hook in hooks if hook not in plugin.scripted)
-            tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if config.approvals.rules else {}
+            tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if ruled_tools(config) else {}
             found.append(
                 RegistrationSource(
                     *(hooks, settings.timeout, closed, plugin.waits, tools),
@@ -279,17 +282,17 @@ def _script_sources(config: Config, name: str, hooks: Sequence[str]) -> Iterator
 
 
 def ruled_tools(config: Config) -> tuple[str, ...]:
-    """Return the tools whose calls ``[[approvals.rules]]`` may be about; ``*`` for every tool.
+    """Return the tools whose calls ``[[approvals.rules]]``, or a project's, may be about; ``*`` for every tool.
 
     Names, and patterns for the tools of a server. An ``[[agents]]`` entry of a person is told of what the rules leave
     to a person, which without a fitting rule is every call.
     """
-    if any(agent.enabled and agent.is_person for agent in config.agents):
+    if config.approvals.rules and any(agent.enabled and agent.is_person for agent in config.agents):
         return ("*",)
     return tuple(
         dict.fromkeys(
             name
-            for rule in config.approvals.rules
+            for rule in (*config.approvals.rules, *config.project_rules.rules)
             for name in tool_names(parse(rule.tool), refuses=rule.decide in ("deny", "person"))
         )
     )

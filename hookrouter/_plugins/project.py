@@ -12,7 +12,7 @@ import os
 from hookrouter._plugins.discovery import resolve_settings
 from hookrouter._plugins.files import FOLDER
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, read_scanned, status_stamp
-from hookrouter.config import PluginConfig
+from hookrouter.config import HOLDING, STRICT, ApprovalRule, PluginConfig, ProjectRules
 from hookrouter.storage.own_file import read_own_json, write_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.text import describe_error, printable
@@ -65,6 +65,8 @@ class TrustRecord(Value, kw_only=True):
     """The plugins as the copy had them then: what they guard is known by this while nothing may be imported."""
     tables: Mapping[str, PluginConfig] = NO_ITEMS
     """What the project's config.toml says of its plugins."""
+    rules: tuple[ApprovalRule, ...] = ()
+    """Its rules: each refuses, or leaves to a person."""
 
 
 class Project(Value, kw_only=True):
@@ -75,8 +77,10 @@ class Project(Value, kw_only=True):
     plugins: tuple[DiscoveredPlugin, ...] = ()
     """All of them broken, if something has changed."""
     tables: Mapping[str, PluginConfig] = NO_ITEMS
+    rules: tuple[ApprovalRule, ...] = ()
+    """As they were trusted, whatever has changed: they are no code, and only refuse."""
     problem: str = ""
-    """Why nothing of it is loaded; empty if it is as it was trusted."""
+    """Why no plugin of it is loaded; empty if it is as it was trusted."""
     scope: str = ""
     """What tells one state of its plugins from the next."""
 
@@ -98,7 +102,20 @@ class Project(Value, kw_only=True):
             if table is not None:
                 tables[plugin.name] = _over(table, config.plugins.get(plugin.name))
             own.append(plugin)
-        return (*index, *own), config._with(plugins={**config.plugins, **tables}), tuple(own)
+        config = config._with(plugins={**config.plugins, **tables})
+        return (*index, *own), self._with_rules(config), tuple(own)
+
+    def _with_rules(self, config: Config) -> Config:
+        """Return a config in which the project's rules hold beside those of the home."""
+        if not self.rules:
+            return config._with(project_rules=ProjectRules())
+        placed = HOLDING in (*config.plugin_order, *config.plugin_last)
+        return config._with(
+            project_rules=ProjectRules(folder=self.folder, rules=self.rules),
+            # As with rules of the home: it must see what the others have made of a call, and fail closed.
+            plugin_last=config.plugin_last if placed else (*config.plugin_last, HOLDING),
+            plugins={**config.plugins, HOLDING: config.plugin(HOLDING)._with(on_error="closed")},
+        )
 
 
 def _over(table: PluginConfig, home: PluginConfig | None) -> PluginConfig:
@@ -168,6 +185,8 @@ def read_record(document: object, folder: str | None = None) -> TrustRecord:
     record = decode(TrustRecord, document)
     if record.version != VERSION or (folder is not None and record.folder != folder) or not _is_digest(record.tree):
         raise TypeError(f"found version {record.version} of {record.folder!r}")
+    if any(rule.decide not in STRICT for rule in record.rules):
+        raise TypeError("a rule of a project that allows")
     return record
 
 
@@ -183,7 +202,8 @@ def project_of(home: Home, folder: str, document: Mapping[str, object]) -> Proje
         return Project(folder=folder, problem=f"its record {record_file(home, folder)} cannot be read")
     if change := _change(home, record):
         # Claude may read this: it is not told the command that is for a person.
-        problem = f"{change}; nothing of it is loaded until a person has read it and trusted it again"
+        but = " but its rules, as they were trusted," if record.rules else ""
+        problem = f"{change}; nothing of it{but} is loaded until a person has read it and trusted it again"
         plugins = [
             # Without what could be imported, whoever tries.
             plugin._with(
@@ -195,7 +215,12 @@ def project_of(home: Home, folder: str, document: Mapping[str, object]) -> Proje
         problem, plugins = "", list(_current(home, record))
     marked = tuple(plugin._with(distribution=f"{MARK}{folder}") for plugin in plugins)
     return Project(
-        folder=folder, plugins=marked, tables=record.tables, problem=problem, scope=f"{record.tree} {folder}"
+        folder=folder,
+        plugins=marked,
+        tables=record.tables,
+        rules=record.rules,
+        problem=problem,
+        scope=f"{record.tree} {folder}",
     )
 
 

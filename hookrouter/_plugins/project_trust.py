@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from hookrouter._plugins.project_tree import Tree
-    from hookrouter.config import PluginConfig
+    from hookrouter.config import ApprovalRule, PluginConfig
     from hookrouter.storage.home import Home
 
 __all__ = ["CONFIG", "Candidate", "forget", "look_at", "said_hooks", "trust"]
@@ -51,6 +51,8 @@ class Candidate(NamedTuple):
     """The plugins by name, each with the path of its source in the tree."""
     tables: Mapping[str, PluginConfig]
     """What its config.toml says of them."""
+    rules: tuple[ApprovalRule, ...]
+    """The rules of its config.toml."""
     problems: tuple[str, ...]
     """Why it cannot be trusted, one line each."""
     notes: tuple[str, ...]
@@ -84,11 +86,12 @@ def look_at(folder: str, taken: Collection[str]) -> Candidate | None:
             )
         else:
             plugins[name] = path
-    if not plugins:
-        problems.append(f"{FOLDER} holds no plugin; allowed: files NAME.py, and folders NAME with an __init__.py")
-    found, tables = survey_project(tree.files.get(CONFIG, b""), plugins)
+    found, tables, rules = survey_project(tree.files.get(CONFIG, b""), plugins)
+    if not plugins and not rules and not found:
+        allowed = f"files NAME.py, folders NAME with an __init__.py, and rules in {CONFIG}"
+        problems.append(f"{FOLDER} holds no plugin and no rule; allowed: {allowed}")
     problems += [f"{FOLDER}/{CONFIG}: {problem.line}" for problem in found]
-    return Candidate(folder, tree, plugins, tables, tuple(problems), tuple(notes))
+    return Candidate(folder, tree, plugins, tables, rules, tuple(problems), tuple(notes))
 
 
 def said_hooks(source: bytes) -> tuple[str, ...] | None:
@@ -134,6 +137,7 @@ def trust(home: Home, candidate: Candidate) -> TrustRecord:
             files=tuple((path, sha256(content).hexdigest()) for path, content in tree.files.items()),
             plugins=plugins,
             tables=dict(candidate.tables),
+            rules=candidate.rules,
         )
         data = fastjson.dumps(encode(record, sparse=True)).encode("ascii")
         replace_file(record_file(home, candidate.folder), data, durable=True)

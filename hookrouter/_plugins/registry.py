@@ -9,7 +9,7 @@ from __future__ import annotations
 from hookrouter._contract.hook_names import concerns
 from hookrouter._contract.tables import EVENTS, TOOL_ALIASES
 from hookrouter._plugins.index import NOT_INSTALLED, DiscoveredPlugin, declared_tables
-from hookrouter.config import GUARDS_ALONE
+from hookrouter.config import GUARDS_ALONE, HOLDING
 from hookrouter.util.value import NO_ITEMS, Value
 
 TYPE_CHECKING = False
@@ -373,7 +373,7 @@ def _info(plugin: DiscoveredPlugin, whole: Config, own: OwnSettings | None) -> P
         # Its file may be half written at this moment; and who wants this wants it to guard something.
         status, reason = PluginStatus.BROKEN, NO_HOOKS
     off = {hook for hook, _, setting in plugin.waits if setting is not None and settings.get(setting) is not True}
-    if not whole.approvals.rules:
+    if not whole.approvals.rules and not (whole.project_rules.rules and plugin.name == HOLDING):
         off.update(plugin.ruled)
     scripted, named = _scripts(whole) if plugin.scripted else ({}, {})
     off.update(hook for hook in plugin.scripted if hook not in scripted)

@@ -100,9 +100,9 @@ def explain(
     With --json: event, tool, hooks, payload (errors, warnings), needed, registered (file, matcher, command),
     hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout), not_called (plugin, hooks,
     status, reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what
-    [[approvals.rules]] say to a call that is about to run: decide, rule, uncertain; else null), and with --execute
-    result (outcome, by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code, stdout,
-    output, stderr).
+    [[approvals.rules]] say to a call that is about to run: decide, rule, file, uncertain; else null), and with
+    --execute result (outcome, by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code,
+    stdout, output, stderr).
 
     \b
     Examples:
@@ -235,7 +235,8 @@ def _lines(explained: Mapping[str, Any]) -> list[str]:
 def _rule_lines(rule: Mapping[str, Any] | None) -> list[str]:
     if rule is None:
         return []
-    by = f"by {rule['rule']}" if rule["rule"] else "no rule is about all of it"
+    where = f" of {rule['file']}" if rule["file"] else ""
+    by = f"by {rule['rule']}{where}" if rule["rule"] else "no rule is about all of it"
     doubts = f"; not certain: {', '.join(rule['uncertain'])}" if rule["uncertain"] else ""
     return [f"  rules: {rule['decide']}, {by}{doubts} (hookrouter rules check shows each part)"]
 

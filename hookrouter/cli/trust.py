@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookrouter._config.validation import hide
+from hookrouter._diagnostics.checks.projects import RULES_OFF
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._plugins.files import FOLDER
 from hookrouter._plugins.project import is_project_plugin, read_record, record_file, trusted_projects
@@ -19,16 +20,17 @@ from hookrouter._plugins.registry import PluginStatus
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
+from hookrouter.config import HOLDING
 from hookrouter.storage.own_file import read_own_json
 from hookrouter.util.text import printable
 from hookrouter.util.value import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hookrouter._plugins.project import TrustRecord
     from hookrouter._plugins.project_trust import Candidate
-    from hookrouter.config import PluginConfig
+    from hookrouter.config import ApprovalRule, PluginConfig
     from hookrouter.storage.home import Home
 
 __all__ = ["trust", "untrust"]
@@ -82,7 +84,7 @@ def trust(
         raise CommandError(f"{place} has no plugins of its own: there is no folder {os.path.join(place, FOLDER)}")
     if candidate.problems:
         raise CommandError("it cannot be trusted: " + "; ".join(candidate.problems))
-    told = _described(app.home, candidate)
+    told = _described(app.home, candidate, holds_rules=app.config.plugin(HOLDING).enabled)
     if not as_json:
         typer.echo("\n".join(printable(line) for line in _lines(told)))
     if not yes:
@@ -151,7 +153,7 @@ def _list(home: Home, *, as_json: bool) -> int:
     return 0
 
 
-def _described(home: Home, candidate: Candidate) -> dict[str, Any]:
+def _described(home: Home, candidate: Candidate, *, holds_rules: bool) -> dict[str, Any]:
     """Return what is shown before the question, as JSON values."""
     former = _former(home, candidate.folder)
     named = {path: name for name, path in candidate.plugins.items()}
@@ -166,8 +168,8 @@ def _described(home: Home, candidate: Candidate) -> dict[str, Any]:
         "digest": candidate.tree.digest,
         "files": files,
         "plugins": plugins,
-        "settings": _settings(candidate.tables),
-        "notes": list(candidate.notes),
+        "settings": {**_settings(candidate.tables), **_rules(candidate.rules)},
+        "notes": [*candidate.notes, *([RULES_OFF] if candidate.rules and not holds_rules else [])],
     }
 
 
@@ -197,6 +199,10 @@ def _settings(tables: Mapping[str, PluginConfig]) -> dict[str, Any]:
             found[f"plugins.{name}.settings.{key}"] = hide(key, value)
         found.update({f"plugins.{name}.{key}": value for key, value in rows.items()})
     return found
+
+
+def _rules(rules: Sequence[ApprovalRule]) -> dict[str, Any]:
+    return {f"approvals.rules[{at}]": f"{rule.decide} {rule.tool}" for at, rule in enumerate(rules)}
 
 
 def _lines(told: Mapping[str, Any]) -> list[str]:

@@ -31,13 +31,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from hookrouter.config import ApprovalRule
+    from hookrouter.config import ApprovalRule, Config
     from hookrouter.permission_rules.files import FileUse, Folders
     from hookrouter.permission_rules.paths import PathPattern, Place
     from hookrouter.permission_rules.words import CommandPattern, Shaped
     from hookrouter.shell.commands import Doubt, Reading, SimpleCommand
 
-__all__ = ["AGENT", "ALLOW", "DENY", "PERSON", "Call", "CompiledRule", "JudgedPart", "Judgement", "Rules"]
+__all__ = [
+    "AGENT",
+    "ALLOW",
+    "DENY",
+    "PERSON",
+    "Call",
+    "CompiledRule",
+    "JudgedPart",
+    "Judgement",
+    "Rules",
+    "with_project",
+]
 
 ALLOW, DENY, AGENT, PERSON = "allow", "deny", "agent", "person"
 _STRICTEST = (DENY, PERSON, AGENT, ALLOW)
@@ -109,6 +120,8 @@ class Judgement(Value):
     parts: tuple[JudgedPart, ...] = ()
     reading: Reading | None = None
     """How a command line was read."""
+    file: str = ""
+    """The project's file that has the rule; empty for the user's own."""
 
 
 class CompiledRule:
@@ -235,7 +248,8 @@ class Rules:
         said = [part for part in parts if part.decide]
         if not said:
             return Judgement(PERSON, "", parts, reading)
-        strictest = min(said, key=lambda part: _STRICTEST.index(part.decide))
+        # Of those that are as strict, one that a rule names: where no rule is about a call, nobody holds it.
+        strictest = min(said, key=lambda part: (_STRICTEST.index(part.decide), not part.rule))
         return Judgement(strictest.decide, strictest.rule, parts, reading)
 
     def _looks_inside(self, tool: str) -> bool:
@@ -389,6 +403,24 @@ def _host_fit(wanted: str, address: object, unknown: int) -> int:
     if unknown == MAYBE:
         return YES if fits_glob(host, wanted) or host.endswith(f".{wanted}") else NO
     return YES if fits_glob(host, wanted) and is_plain(str(address)) else NO
+
+
+def with_project(found: Judgement | None, config: Config, call: Call) -> Judgement | None:
+    """Return the stricter of what the user's rules say of a call, and those of the session's project.
+
+    ``found`` is the first of them, None if they have no say; None if nobody has.
+    """
+    own = config.project_rules
+    if not own.rules:
+        return found
+    said = Rules.of(own.rules).judge(call._with(folder=own.folder), None if found is None else found.reading)
+    if not said.rule or (found is not None and _rank(found) <= _rank(said)):
+        return found
+    return said._with(file=own.file)
+
+
+def _rank(found: Judgement) -> tuple[int, bool]:
+    return _STRICTEST.index(found.decide), not found.rule
 
 
 def _paths_of(call: Call) -> list[Place]:

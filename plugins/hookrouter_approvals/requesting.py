@@ -12,13 +12,14 @@ from hookrouter.dialogs.opening import note_asked, open_dialog
 from hookrouter.dialogs.unmanaged import say_unmanaged
 from hookrouter.dialogs.waiting import may_wait, wait_for_answer
 from hookrouter.messaging.pauses import is_paused
+from hookrouter.permission_rules.judging import Call, Rules, with_project
 from hookrouter.replies import ElicitationReply, PermissionRequestReply
 from hookrouter.shell.reader import client_shell
 from hookrouter_approvals.calls import find_calls
 from hookrouter_approvals.forms_left import note_left
 from hookrouter_approvals.names import QUESTION_TOOL
 from hookrouter_approvals.requests import form_request, permission_request, plan_request, proposal
-from hookrouter_approvals.rules import ALLOW, DENY, PERSON, ruling
+from hookrouter_approvals.rules import ALLOW, DENY, PERSON, Ruling
 from hookrouter_approvals.settings import ApprovalsSettings
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from hookrouter.context import Context
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.opening import Opening
-    from hookrouter_approvals.rules import Ruling
 
 __all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "placed", "ruled"]
 
@@ -152,7 +152,10 @@ def folder_of(context: Context) -> str:
 def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
     """Return who decides on a call; None, and the reason in the journal, if the person at the terminal does."""
     rules, shell = context.config.approvals.rules, client_shell(context.environ)
-    found = ruling(rules, tool, tool_input, folder_of(context), context.cwd, shell)
+    call = Call(tool, tool_input, folder_of(context), context.cwd, shell)
+    users = Rules.of(rules).judge(call)
+    judged = with_project(users, context.config, call) or users
+    found = Ruling(judged.decide, judged.rule)
     agent = context.agent
     if agent is None:
         # A session that is nobody's business is left alone, by rules too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, Rules
+from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, Rules, with_project
 from hookrouter.shell.reader import client_shell
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def hold_call(event: events.PreToolUse, context: Context) -> PreToolUseReply | N
     asks = found.decide == PERSON or (found.decide == AGENT and _asks_always(found, context))
     if asks and event.tool_name != _PLAN:
         who = "a person" if found.decide == PERSON else "the agent"
-        return PreToolUseReply.ask(f"A rule of the user leaves this to {who}. ({found.rule})")
+        return PreToolUseReply.ask(f"A rule of {_whose(found)} leaves this to {who}. ({found.rule})")
     return None
 
 
@@ -59,17 +59,29 @@ def hold_skill_command(event: events.PreSkillShellCommand, context: Context) -> 
     if found.decide == AGENT and not _asks_always(found, context):
         return None
     who = "a person" if found.decide == PERSON else "the agent"
-    why = f"A rule of the user leaves this to {who}, and a skill cannot wait. ({found.rule})"
+    why = f"A rule of {_whose(found)} leaves this to {who}, and a skill cannot wait. ({found.rule})"
     return PreSkillShellCommandReply.block(why)
 
 
 def _judged(tool: str, tool_input: Mapping[str, Any] | None, context: Context) -> Judgement | None:
-    """Return who decides on a call of a managed session; None if no rule is about it, or nobody manages the session."""
-    config = context.config
-    if config.agent_for(None, context.cwd) is None:
-        return None
+    """Return who decides on a call; None if no rule is about it.
+
+    The user's rules are about managed sessions, those of the session's project about every one.
+    """
     folder = context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
     call = Call(tool, tool_input or {}, folder, context.cwd, client_shell(context.environ))
+    users = _by_user(call, context)
+    found = with_project(users, context.config, call)
+    if found is not None and found is not users:
+        context.note("rule", {"tool": found.rule, "decide": found.decide, "file": found.file})
+    return found
+
+
+def _by_user(call: Call, context: Context) -> Judgement | None:
+    """Return what the user's rules say; None if none is about the call, or nobody manages the session."""
+    config = context.config
+    if not config.approvals.rules or config.agent_for(None, context.cwd) is None:
+        return None
     found = Rules.of(config.approvals.rules).judge(call)
     if not found.rule:
         return None
@@ -88,4 +100,8 @@ def _asks_always(found: Judgement, context: Context) -> bool:
 
 
 def _refusal(found: Judgement) -> str:
-    return f"A rule of the user forbids this. ({found.rule})"
+    return f"A rule of {_whose(found)} forbids this. ({found.rule})"
+
+
+def _whose(found: Judgement) -> str:
+    return "this project" if found.file else "the user"

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from hookrouter._diagnostics.checks.check import OK, WARNING, Finding
 from hookrouter._plugins.files import has_own_plugins
 from hookrouter._plugins.project import find_project, trusted_projects
+from hookrouter.config import HOLDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrouter._diagnostics.checks.check import Place
 
-__all__ = ["ProjectsCheck"]
+__all__ = ["RULES_OFF", "ProjectsCheck"]
+
+RULES_OFF = f"a project's rules do not hold: the plugin {HOLDING} is off ([plugins.{HOLDING}] enabled = false)"
 
 
 class ProjectsCheck:
@@ -34,5 +37,8 @@ class ProjectsCheck:
                 what = f"the project {project.folder}: {project.problem}" if project.folder else project.problem
                 fix = f"hookrouter trust {project.folder}, or hookrouter untrust {project.folder}"
                 yield Finding(WARNING, self.name, what, fix if project.folder else f"remove {path}")
+        is_off = not place.app.config.plugin(HOLDING).enabled
+        if is_off and any(project.rules for _, project in projects):
+            yield Finding(WARNING, self.name, RULES_OFF, f"hookrouter plugins enable {HOLDING}")
         if projects and not any(project.problem for _, project in projects):
             yield Finding(OK, self.name, f"{len(projects)} trusted")

@@ -211,3 +211,55 @@ def test_a_person_is_asked_and_a_claude_is_refused(place: Place) -> None:
             os.close(end)
         assert done.returncode == code, done
     assert place.hook() == "guard: not here"
+
+
+RULES = """
+[[approvals.rules]]
+tool = "Bash(rm:*)"
+decide = "deny"
+
+[[approvals.rules]]
+tool = "Bash(touch:*)"
+decide = "person"
+"""
+
+
+def test_a_projects_rules_hold_until_they_are_untrusted_and_grant_nothing(place: Place, tmp_path: Path) -> None:
+    for name in ("guard.py", "_words.py"):
+        (place.own / name).unlink()
+    place.write("config.toml", RULES)
+    place.home.mkdir(mode=0o700)
+    (place.home / "config.toml").write_text('[[agents]]\nid = "x"\nsessions = ["none"]\n')
+
+    def said(command: str, folder: Path | None = None) -> str | None:
+        payload = {**sample("PreToolUse", "Bash"), "cwd": str(folder or place.root), "tool_input": {"command": command}}
+        answer = place.run("run", "pre-tool-use", given=payload)
+        return json.loads(answer)["hookSpecificOutput"]["permissionDecision"] if answer else None
+
+    assert said("rm x") is None
+    told = json.loads(place.run("trust", "--yes", "--json"))
+    assert told["settings"] == {"approvals.rules[0]": "deny Bash(rm:*)", "approvals.rules[1]": "person Bash(touch:*)"}
+    assert told["notes"] == []
+    place.write("config.toml", RULES.replace("deny", "allow"))
+    assert [said(command, place.root / "below") for command in ("ls; rm x", "touch x", "ls")] == ["deny", "ask", None]
+    assert said("rm x", tmp_path) is None
+    payload = {**sample("PreToolUse", "Bash"), "cwd": str(place.root), "tool_input": {"command": "rm x"}}
+    explained = place.run("explain", "PreToolUse", "--payload", "-", given=payload)
+    assert f"rules: deny, by Bash(rm:*) of {place.own}/config.toml" in explained
+    assert "approvals.rules[0].decide: found 'allow'" in place.run("trust", "--yes", code=2)
+
+    settings = tmp_path / "settings.json"
+    place.run("install", "--settings", str(settings), cwd=tmp_path)
+    groups = json.loads(settings.read_text())["hooks"]["PreToolUse"]
+    assert any("Bash" in group["matcher"].split("|") for group in groups)
+
+    (place.home / "config.toml").write_text("[plugins.rules]\nenabled = false\n")
+    off = "a project's rules do not hold"
+    assert off in place.run("doctor", code=None)
+    assert said("rm x") is None
+    place.write("config.toml", RULES)
+    assert off in place.run("trust", "--yes")
+    (place.home / "config.toml").unlink()
+    assert said("rm x") == "deny"
+    place.run("untrust")
+    assert said("rm x") is None

@@ -60,6 +60,7 @@ def bash(rules: Hooks, command: str, event: str = "PreToolUse", **more: Any) -> 
     [
         ("ls; rm -rf x", "deny"),
         ("git -C x push", "ask"),
+        ("frobnicate; git push", "ask"),
         ("make", "ask"),
         ("git status && make", "ask"),
         ("git status", None),

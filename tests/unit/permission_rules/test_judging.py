@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookrouter.config import ApprovalRule, Config, ProjectRules
 from hookrouter.permission_rules import judging
-from hookrouter.permission_rules.judging import Call, CompiledRule, Judgement, Rules
+from hookrouter.permission_rules.judging import Call, CompiledRule, Judgement, Rules, with_project
 
 RULES = Rules(
     [
@@ -262,3 +263,44 @@ def test_no_input_breaks_it(tool: str, tool_input: dict[str, Any]) -> None:
 def test_a_rule_is_found_by_the_program_however_it_is_written(text: str) -> None:
     rules = Rules([CompiledRule("Read(x)", "allow"), CompiledRule(text, "deny"), CompiledRule("Bash(ls:*)", "allow")])
     assert judged("Bash", rules=rules, command="rm -rf").decide == "deny"
+
+
+_TEXTS = st.sampled_from(
+    ["*", "Bash", "Bash(rm:*)", "Bash(git push:*)", "Bash(ls:*)", "Edit(/a/**)", "Edit", "Read(/a)"]
+)
+_COMMANDS = st.lists(st.sampled_from(["ls", "rm a/b", "git push", "git $x", "echo > a/b", "cat a", "$x"]), min_size=1)
+_STRICT_FIRST = ("deny", "person", "agent", "allow")
+
+
+def _rules(decide: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[ApprovalRule, ...]]:
+    return st.lists(st.builds(ApprovalRule, tool=_TEXTS, decide=decide), max_size=4).map(tuple)
+
+
+@given(
+    _rules(st.sampled_from(_STRICT_FIRST)),
+    _rules(st.sampled_from(_STRICT_FIRST[:2])),
+    _COMMANDS.map("; ".join),
+    st.sampled_from(["/project", "/project/a", "/"]),
+    st.booleans(),
+)
+def test_a_project_s_rules_grant_nothing(
+    users: tuple[ApprovalRule, ...], own: tuple[ApprovalRule, ...], command: str, cwd: str, edits: bool
+) -> None:
+    call = Call("Edit", {"file_path": "a/b"}, cwd, cwd) if edits else Call("Bash", {"command": command}, cwd, cwd)
+    config = Config(project_rules=ProjectRules(folder="/project", rules=own))
+    said = with_project(None, config, call)
+    assert said is None or (said.decide in ("deny", "person") and said.rule and said.file)
+    before = Rules.of(users).judge(call)
+    after = with_project(before, config, call)
+    assert after is not None
+    ranks = [_STRICT_FIRST.index(one.decide) for one in (after, before, *([said] if said else []))]
+    assert ranks[0] == min(ranks)
+    assert after.rule or not (before.rule and before.decide == after.decide)
+    assert bool(after.file) is (after is not before)
+
+
+def test_a_project_s_paths_are_below_its_folder_wherever_the_session_began() -> None:
+    config = Config(project_rules=ProjectRules(folder="/p", rules=(ApprovalRule(tool="Edit(/src/**)", decide="deny"),)))
+    for path, decide in (("/p/src/x", "deny"), ("/p/below/src/x", None)):
+        found = with_project(None, config, Call("Write", {"file_path": path}, "/p/below", "/p/below"))
+        assert (found.decide if found else None) == decide

@@ -35,7 +35,7 @@ from hookrouter._plugins.project_tree import (
     read_tree,
 )
 from hookrouter._plugins.project_trust import forget, look_at, said_hooks, trust
-from hookrouter.config import Config, PluginConfig
+from hookrouter.config import STRICT, ApprovalRule, Config, PluginConfig
 from hookrouter.storage.home import Home
 from hookrouter.util.value import encode
 
@@ -392,7 +392,7 @@ def test_a_home_comes_first(place: Place) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({}, "holds no plugin"),
+        ({}, "holds no plugin and no rule"),
         ({"_helper.py": b""}, "holds no plugin"),
         ({"tmux.py": b""}, "there is a plugin tmux already"),
         ({"last.py": b""}, "last is a key"),
@@ -412,7 +412,17 @@ def test_what_cannot_be_a_projects_plugin_is_named(place: Place, files: dict[str
 REFUSED = {
     "agents": '[[agents]]\nid = "x"',
     "gateways": '[gateways.x]\ntype = "command"\ncommand = ["sh"]',
-    "approvals": "[approvals]",
+    "approvals.rows": '[approvals]\nrows = "agent"',
+    "approvals.mirror": "[approvals]\nmirror = true",
+    "approvals.rules[0].tool": '[[approvals.rules]]\ntool = "Bash("\ndecide = "deny"',
+    "approvals.rules[0].ask": '[[approvals.rules]]\ntool = "Bash"\ndecide = "deny"\nask = "always"',
+    "approvals.rules[0].x": '[[approvals.rules]]\ntool = "Bash"\ndecide = "deny"\nx = 1',
+    "approvals.rules[1].decide": "".join(
+        f'[[approvals.rules]]\ntool = "Bash"\ndecide = "{word}"\n' for word in ("person", "allow")
+    ),
+    "approvals.rules[2].decide": "".join(
+        f'[[approvals.rules]]\ntool = "Bash"\ndecide = "{word}"\n' for word in ("person", "deny", "agent")
+    ),
     "serve": '[serve]\nhttp = "127.0.0.1:80"',
     "page": "[page]\nenabled = true",
     "storage": '[storage]\nengine = "x"',
@@ -427,15 +437,59 @@ REFUSED = {
 
 @pytest.mark.parametrize("key", REFUSED)
 def test_a_projects_config_is_about_its_own_plugins_alone(key: str) -> None:
-    problems, tables = survey_project(REFUSED[key].encode(), {"guard"})
-    assert any(problem.key == key for problem in problems), problems
+    problems, tables, rules = survey_project(REFUSED[key].encode(), {"guard"})
+    assert [problem.key for problem in problems] == [key], problems
     assert not tables
+    assert not rules
 
 
 @given(st.binary() | st.recursive(st.text(), lambda inner: st.dictionaries(st.text(), inner)).map(repr).map(str.encode))
 def test_no_config_raises_or_names_another_plugin(content: bytes) -> None:
-    problems, tables = survey_project(content, {"guard"})
+    problems, tables, rules = survey_project(content, {"guard"})
     assert not tables or (not problems and tables.keys() <= {"guard"})
+    assert not rules
+
+
+_ANY = st.sampled_from(["deny", "person", "agent", "allow", "ask", "", "Deny", 1, True, [], {}])
+
+
+@given(st.lists(st.fixed_dictionaries({"tool": st.sampled_from(["Bash", "Edit(/x)", "(", 1]), "decide": _ANY})))
+def test_a_project_s_rules_only_refuse_or_leave_to_a_person(rules: list[dict[str, Any]]) -> None:
+    # JSON of these values is TOML.
+    keys = [[f"{key} = {json.dumps(value)}" for key, value in one.items()] for one in rules]
+    lines = [line for one in keys for line in ("[[approvals.rules]]", *one)]
+    problems, _, found = survey_project("\n".join(lines).encode(), ())
+    wrong = {f"approvals.rules[{at}].decide" for at, one in enumerate(rules) if one["decide"] not in STRICT}
+    assert {problem.key for problem in problems if problem.key.endswith("decide")} == wrong
+    assert all(rule.decide in STRICT for rule in found)
+    assert len(found) == (0 if problems else len(rules))
+
+
+def test_a_record_whose_rules_allow_is_none() -> None:
+    record = encode(_RECORD._with(rules=(ApprovalRule(tool="Bash", decide="deny"),)), sparse=True)
+    assert [rule.decide for rule in read_record(record).rules] == ["deny"]
+    record["rules"][0]["decide"] = "allow"
+    with pytest.raises(TypeError):
+        read_record(record)
+
+
+def test_rules_hold_as_they_were_trusted_whatever_has_changed(place: Place) -> None:
+    path = place.write("config.toml", b'[[approvals.rules]]\ntool = "Bash(rm:*)"\ndecide = "deny"')
+    place.trust()
+    for change in (None, b"", b'[[approvals.rules]]\ntool = "Bash"\ndecide = "person"'):
+        if change is not None:
+            path.write_bytes(change)
+        project = place.project()
+        assert project is not None
+        assert bool(project.problem) is (change is not None)
+        home = Config(plugins={"rules": PluginConfig(on_error="open")}, plugin_last=("x",))
+        _, config, _ = project.joined((), home)
+        assert [(rule.tool, rule.decide) for rule in config.project_rules.rules] == [("Bash(rm:*)", "deny")]
+        assert config.project_rules.file == f"{place.root.resolve()}/{FOLDER}/config.toml"
+        assert config.plugin("rules").on_error == "closed"
+        assert config.plugin_last == ("x", "rules")
+        assert not config.approvals.rules
+    assert "but its rules, as they were trusted," in project.problem
 
 
 _JSON = st.recursive(
