@@ -13,6 +13,7 @@ import pytest
 
 from hookrouter.samples import sample
 from hookrouter.util.program import script_argv
+from support.resident import Resident
 
 GUARD = """
 from hookrouter import hookimpl
@@ -263,3 +264,32 @@ def test_a_projects_rules_hold_until_they_are_untrusted_and_grant_nothing(place:
     assert said("rm x") == "deny"
     place.run("untrust")
     assert said("rm x") is None
+
+
+def test_a_router_answers_as_a_cold_run_and_no_two_projects_meet_in_it(place: Place, tmp_path: Path) -> None:
+    second = Place(tmp_path / "second")
+    second.home = place.home
+    second.write("_words.py", "WHY = 'nor here'")
+    for one in (place, second):
+        one.write("config.toml", '[plugins.guard]\non_error = "closed"')
+        one.run("trust", "--yes")
+
+    def reason(router: Resident, folder: Path) -> Any:
+        payload = {**sample("PreToolUse", "Bash"), "cwd": str(folder)}
+        reply = router.call("pre-tool-use", json.dumps(payload).encode()).reply
+        found = reply["hookSpecificOutput"]["permissionDecisionReason"] if reply else None
+        assert found == place.hook(folder)
+        return found
+
+    with Resident(place.environ()) as router:
+        for _ in range(2):
+            assert reason(router, place.root) == "guard: not here"
+            assert reason(router, second.root) == "guard: nor here"
+        assert reason(router, tmp_path) is None
+        place.write("_words.py", "WHY = 'evil'")
+        assert "was changed" in reason(router, place.root)
+        assert reason(router, second.root) == "guard: nor here"
+        place.run("trust", "--yes")
+        assert reason(router, place.root) == "guard: evil"
+        place.run("untrust")
+        assert reason(router, place.root) is None
