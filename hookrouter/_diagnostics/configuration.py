@@ -20,6 +20,7 @@ from hookrouter.config import (
     ORDER,
     SESSION_KINDS,
     PluginConfig,
+    Script,
 )
 from hookrouter.sharing import sharing
 from hookrouter.storage.home import HOME_VARIABLE
@@ -368,6 +369,9 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     yield "approvals.rules", rules, _held(app, rules, [])
     yield from _table_values(app, "approvals", config.approvals)
     yield "journal.payloads", config.journal_payloads, _held(app, config.journal_payloads, False)
+    for index, script in enumerate(config.scripts):
+        for name in keys_of(Script):
+            yield f"scripts[{index}].{name}", _json(getattr(script, name)), held
     yield f"plugins.{ORDER}", _json(config.plugin_order), _held(app, config.plugin_order, ())
     yield f"plugins.{LAST}", _json(config.plugin_last), _held(app, config.plugin_last, ())
     yield f"plugins.{GUARDS_ALONE}", config.guards_alone, _held(app, config.guards_alone, False)

@@ -382,13 +382,15 @@ def test_show_says_where_each_value_comes_from(file: Path, run: Any) -> None:
 
 
 def test_show_leaves_out_no_key_that_there_is(file: Path, run: Any) -> None:
+    file.write_text('[[agents]]\nid = "a"\n[[scripts]]\nevent = "Stop"\ncommand = "true"\n')
     keys = {value["key"] for value in run("config", "show", "--all", "--json").json["values"]}
     tables = {table.header: [key.name for key in table.keys] for table in schema()}
-    for table in TABLES.keys() - {"agents", "gateways", "plugins"}:
+    for table in TABLES.keys() - {"agents", "gateways", "scripts", "plugins"}:
         assert {f"{table}.{name}" for name in tables[f"[{table}]"]} <= keys
     assert {f"plugins.guard.{name}" for name in tables["[plugins.NAME]"]} - keys == {"plugins.guard.settings"}
     # One gateway has its name under gateway, several have theirs under gateways.
     assert {f"agents[0].{name}" for name in tables["[[agents]]"]} - keys == {"agents[0].gateways"}
+    assert {f"scripts[0].{name}" for name in tables["[[scripts]]"]} <= keys
     assert {key.partition(".")[0].partition("[")[0] for key in keys} == set(TABLES)
 
 
