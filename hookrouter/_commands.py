@@ -77,6 +77,12 @@ BUILT_IN = (
         "hookrouter.cli.installation:uninstall",
         SETTING_UP,
     ),
+    CommandEntry(
+        "adopt",
+        "Take the hooks that settings.json has into config.toml, or give them back.",
+        "hookrouter.cli.adopt:adopt",
+        SETTING_UP,
+    ),
     CommandEntry("serve", "Run, query or stop the resident router.", "hookrouter.cli.serve:serve", SETTING_UP),
     CommandEntry(
         "skill",

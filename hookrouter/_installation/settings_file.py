@@ -17,7 +17,7 @@ from attrs import asdict, evolve
 
 from hookrouter._installation.mirror import with_denied, without_denied
 from hookrouter._installation.mod_keys import enabled_folder, with_mod, without_mod
-from hookrouter._installation.settings_edit import InstallState, SettingsError, merge
+from hookrouter._installation.settings_edit import InstallState, SettingsError, merge, registered
 from hookrouter.storage.home import HomeError, users_home
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
@@ -25,7 +25,7 @@ from hookrouter.util.difference import unified
 from hookrouter.util.system import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hookrouter._installation.registrations import Registration
     from hookrouter.storage.interface import DocumentStore
@@ -35,9 +35,12 @@ __all__ = [
     "Change",
     "install",
     "is_shared",
+    "is_user_file",
     "own_denials",
+    "put_back",
     "read_text",
     "settings_path",
+    "text_without_ours",
     "uninstall",
 ]
 
@@ -98,13 +101,19 @@ def is_shared(path: str, environ: Mapping[str, str]) -> bool:
     folder = os.path.dirname(target)
     if os.path.basename(target) != "settings.json" or os.path.basename(folder) != ".claude":
         return False
-    with suppress(SettingsError):
-        if os.path.realpath(settings_path("user", environ, "")) == os.path.realpath(target):
-            return False
+    if is_user_file(target, environ):
+        return False
     while folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
         if os.path.lexists(os.path.join(folder, ".git")):
             return True
+    return False
+
+
+def is_user_file(path: str, environ: Mapping[str, str]) -> bool:
+    """Say whether a settings file is the user's own, which holds in all projects."""
+    with suppress(SettingsError):
+        return os.path.realpath(settings_path("user", environ, "")) == os.path.realpath(path)
     return False
 
 
@@ -115,21 +124,47 @@ def install(
     *,
     mod_folder: str | None = None,
     deny: Sequence[str] | None = (),
+    edit: Callable[[str | None], str | None] | None = None,
     dry_run: bool = False,
 ) -> Change:
     """Bring our entries in a settings file up to date, creating the file if need be.
 
+    ``edit`` returns the text to which they are added, of the file's: both changes are one.
     The mod that lies in ``mod_folder`` is installed beside them; with None, none is. ``deny`` is what Claude Code
     itself is to refuse; None leaves that as it is.
     The former text is copied beside the file first. A link is followed, and the file keeps its mode. Raises
     SettingsError, with the file untouched.
     """
-    return _apply(path, wanted, store, mod_folder, deny, dry_run=dry_run)
+    return _apply(path, wanted, store, mod_folder, deny, edit, dry_run=dry_run)
 
 
 def uninstall(path: str, store: DocumentStore, *, dry_run: bool = False) -> Change:
     """Take our entries out of a settings file, and what install created for them. Raises SettingsError."""
     return _apply(path, (), store, None, (), dry_run=dry_run)
+
+
+def text_without_ours(path: str, text: str, store: DocumentStore) -> str | None:
+    """Return what uninstall would make of a text of a settings file. Raises SettingsError and StoreError."""
+    return _merged(path, text, (), None, (), _load_state(store, os.path.realpath(path)))[0]
+
+
+def put_back(path: str, before: str | None, after: str, store: DocumentStore) -> str | None:
+    """Put a text that a settings file had in the place of ``before``; return the path of the backup.
+
+    What an install remembers is forgotten if the text has no entry of ours. Raises SettingsError, with the file
+    untouched: also if it does not hold ``before`` any more.
+    """
+    target = os.path.realpath(path)
+    try:
+        with store.lock(STATE_KIND, target, _LOCK_SECONDS):
+            if _current_text(target) != before:
+                raise SettingsError(f"{path}: another program changed the file just now; run the command again")
+            backup = None if before == after else _write(path, target, before, after)
+            if not registered(after):
+                store.delete(STATE_KIND, target)
+            return backup
+    except StoreError as error:
+        raise SettingsError(f"{path}: the state folder cannot be used: {error}") from None
 
 
 def own_denials(path: str, store: DocumentStore) -> tuple[str, ...]:
@@ -162,6 +197,7 @@ def _apply(
     store: DocumentStore,
     mod_folder: str | None,
     deny: Sequence[str] | None,
+    edit: Callable[[str | None], str | None] | None = None,
     *,
     dry_run: bool,
 ) -> Change:
@@ -169,12 +205,14 @@ def _apply(
     try:
         if dry_run:
             before = _current_text(target)
-            after, _ = _merged(path, before, wanted, mod_folder, deny, _load_state(store, target))
+            base = before if edit is None else edit(before)
+            after, _ = _merged(path, base, wanted, mod_folder, deny, _load_state(store, target))
             return Change(path, before, after, None)
         with store.lock(STATE_KIND, target, _LOCK_SECONDS):
             before = _current_text(target)
             former = _load_state(store, target)
-            after, state = _merged(path, before, wanted, mod_folder, deny, former)
+            base = before if edit is None else edit(before)
+            after, state = _merged(path, base, wanted, mod_folder, deny, former)
             change = Change(path, before, after, None)
             # Someone may have removed the file, or our entries, since the folders were made for it.
             made = former.folders if former is not None else ()

@@ -28,7 +28,7 @@ from hookrouter.util.program import script_argv
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hookrouter._installation.registrations import Registration
     from hookrouter._installation.settings_file import Change
@@ -123,9 +123,11 @@ def register(
     dry_run: bool,
     is_project: bool = False,
     asked: Front | None = None,
+    edit: Callable[[str | None], str | None] | None = None,
 ) -> Registered:
     """Bring hookrouter's entries in a settings file up to date; return the change, all entries and their front.
 
+    ``edit`` changes the file's text in the same step, before the entries are added.
     ``asked`` is the front that they are to have, None for the one that is there or the fastest. Adds to ``warnings``
     what is wrong beside. Raises CommandError, with the file untouched.
     """
@@ -162,7 +164,7 @@ def register(
         mod = _mod(app, warnings, dry_run=dry_run) if front is Front.MOD else None
         # Of a config with problems nothing is known that could be taken back.
         deny = None if app.config.problems else mirrored(app.config.approvals)
-        change = settings_file.install(path, wanted, app.store, mod_folder=mod, deny=deny, dry_run=dry_run)
+        change = settings_file.install(path, wanted, app.store, mod_folder=mod, deny=deny, edit=edit, dry_run=dry_run)
         _remove_unused_mod(app, change, dry_run=dry_run)
         if change.after is not None:
             if hooks_disabled(change.after):

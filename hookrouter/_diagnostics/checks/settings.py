@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.system import working_folder
+from hookrouter._installation.adoption import is_same, take
 from hookrouter._installation.claude_plugin import enabled_names, first_party_registrations
 from hookrouter._installation.command_line import parse_command
 from hookrouter._installation.front_choice import current_front, entries_front
@@ -84,6 +86,7 @@ class SettingsCheck:
         yield from _fronts_at_odds(ours_there)
         commands = _commands(ours_there)
         yield from _scripts(commands)
+        yield from _adopted_twice(place.app)
         yield from _fronts(commands, place.app.home.router)
 
 
@@ -164,6 +167,18 @@ def _others(texts: Mapping[str, str], ours: Sequence[str], wanted: Sequence[Regi
                 f"{path}: registers hookrouter with other commands, so that hooks run twice",
                 f"hookrouter uninstall --settings {shlex.quote(path)}",
             )
+
+
+def _adopted_twice(app: Services) -> Iterator[Finding]:
+    """Look for hooks that were adopted and are in their settings file still, or again."""
+    for path in dict.fromkeys(script.adopted_from for script in app.config.scripts if script.adopted_from):
+        with suppress(SettingsError):
+            there = take(read_text(path) or "", path, "").taken
+            ours = [script._with(project="") for script in app.config.scripts if script.adopted_from == path]
+            twice = [one.script.command for one in there if any(is_same(one.script, script) for script in ours)]
+            if twice:
+                message = f"{path}: has hooks that config.toml has too, so that they run twice: {', '.join(twice)}"
+                yield Finding(ERROR, "settings", message, f"hookrouter adopt --settings {shlex.quote(path)}")
 
 
 def _fronts_at_odds(texts: Mapping[str, str]) -> Iterator[Finding]:

@@ -32,6 +32,8 @@ ALLOWED = {
     "_diagnostics/decision_check.py": "tries the first-party kinds on the real client",
     "_serving/gate/sent_headers.py": "headers that carry variables of the client's environment",
     "_setup/": "writes the config that somebody chooses among what comes with hookrouter",
+    "cli/adopt.py": "takes hooks into a table of config.toml, which has the name of the plugin that runs them",
+    "_installation/adoption.py": "the same",
     "cli/init": "offers what comes with hookrouter",
     "cli/dialogs/skill.py": "teaches a program that is called so",
     "cli/doctor.py": "where the real client is tried",
