@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -189,7 +190,10 @@ def _undo(app: Application, path: str, *, dry_run: bool) -> dict[str, Any]:
     edited = states[0][0] if is_untouched else without_scripts(config, gone)
     _check_rest(app, config, edited, gone)
     told: dict[str, Any] = {"settings": path, "config": app.home.config_file, "undone": True, "dry_run": dry_run}
-    shown = [{"event": one[0], "matcher": one[1], "command": one[2]} for one in hooks]
+    shown = [
+        {"event": event, "matcher": json.loads(matcher or '""'), "command": json.loads(entry)["command"]}
+        for event, matcher, entry in hooks
+    ]
     told |= {"exact": exact, "hooks": shown, "left": [], "backup": None, "warnings": [], "diff": None}
     if not exact:
         why = "was changed since, so they come at the ends of their events"

@@ -286,7 +286,9 @@ def test_a_file_that_was_changed_since_gets_them_at_the_ends(user: Path, config:
     assert "idle = 60" in config.read_text()
 
 
-def test_twice_takes_what_came_since_and_nothing_doubled(user: Path, config: Path) -> None:
+def test_twice_takes_what_came_since_and_nothing_doubled(
+    user: Path, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written(user, GUARD)
     adopt()
     # A program has put its own back, and one more.
@@ -306,6 +308,7 @@ def test_twice_takes_what_came_since_and_nothing_doubled(user: Path, config: Pat
     )
     assert "idle = 60" in config.read_text()
     assert scripts() == ()
+    assert "\n  PreToolUse (Bash): guard 'ä'\n" in capsys.readouterr().out.rpartition("has its ")[2]
 
 
 def test_a_projects_hooks_run_in_it_alone(user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

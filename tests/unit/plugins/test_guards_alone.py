@@ -38,6 +38,12 @@ def test_what_is_hookrouters_own_and_listens_by_itself_is_off() -> None:
     assert off(Config(guards_alone=True), *EVERY) == ["listens", "listens-to-a-tool", "watches"]
 
 
+def test_what_the_user_gives_it_keeps_scripts_on(hookrouter_home: Path) -> None:
+    (hookrouter_home / "config.toml").write_text("[plugins]\nguards_alone = true\n")
+    listing = Application.from_environ().plugins.listing()
+    assert [str(info.status) for info in listing if info.name == "scripts"] == ["active"]
+
+
 def test_a_table_switches_one_on_again() -> None:
     tables = {"listens": PluginConfig(is_asked_for=True), "watches": PluginConfig(timeout=3)}
     assert off(Config(guards_alone=True, plugins=tables), *EVERY) == ["listens-to-a-tool", "watches"]
