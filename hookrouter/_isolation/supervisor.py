@@ -159,6 +159,10 @@ class Supervisor:
             if gone:
                 self._end = _how(status)
             elif not is_open or time.monotonic() >= self._deadline:
+                if is_open:
+                    # What it is in cannot be interrupted; nor can what that has started.
+                    os.kill(self._child, signal.SIGSTOP)
+                    system.end_descendants(self._child, float("inf"))
                 os.kill(self._child, signal.SIGKILL)
                 os.waitpid(self._child, 0)
                 self._take()

@@ -9,6 +9,7 @@ as those before it have rewritten them; a plugin in ``last`` is asked once more 
 
 from __future__ import annotations
 
+import os
 import time
 
 from hookrouter import events
@@ -424,7 +425,7 @@ class _Routing:
         allowed = f"the {seconds:g} s that it may wait" if patient else setting
         started = time.perf_counter()
         try:
-            with time_limit(seconds, allowed):
+            with time_limit(seconds, allowed, _end_what_was_started):
                 result = body()
         except BaseException as raised:  # noqa: BLE001 - whatever a plugin raises, sys.exit included
             error = raised
@@ -550,6 +551,13 @@ class _Routing:
         if self._progress.trace is not None:
             self._progress.trace.call(entry)
         return entry
+
+
+def _end_what_was_started(seconds: float) -> None:
+    """End the processes that a call has started in these seconds: ``subprocess.run`` ends the first of them alone."""
+    from hookrouter.util.system import end_descendants
+
+    end_descendants(os.getpid(), seconds)
 
 
 def _unasked(*_given: Any, **_named: Any) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "POLL_TELLS_OF_ENDS",
     "ProcessStatus",
     "boot_id",
+    "end_descendants",
     "end_with",
     "fork",
     "get_ready_to_end",
@@ -39,6 +40,12 @@ __all__ = [
     "sync",
     "thread_count",
 ]
+
+_LOOKS = 8
+"""How often processes are looked for that were started while others were being stopped."""
+
+_TICKS = 0.02
+"""Seconds by which the age of a process may be told wrongly: the system counts it in ticks."""
 
 is_darwin = sys.platform == "darwin"
 """Whether this is macOS."""
@@ -177,6 +184,74 @@ def process_status(pid: int) -> ProcessStatus | None:
         return None
 
 
+def end_descendants(pid: int, within: float) -> None:
+    """End what a process has started in these last seconds, and what that has started, but for other sessions.
+
+    What a shell has left behind that has ended is not found: it has another parent by then. Raises nothing.
+    """
+    found: set[int] = set()
+    try:
+        session = os.getsid(pid)
+        for _ in range(_LOOKS):
+            fresh = _descendants(pid, session, within) - found
+            if not fresh:
+                break
+            found |= fresh
+            for one in fresh:
+                # What is stopped starts nothing more, and leaves no children to others.
+                _send(one, signal.SIGSTOP)
+    except OSError:
+        # The process itself has ended, or the system does not say.
+        pass
+    for one in found:
+        _send(one, signal.SIGKILL)
+
+
+def _descendants(pid: int, session: int, within: float) -> set[int]:
+    children: dict[int, list[tuple[int, float]]] = {}
+    for one, parent, age in _darwin_processes() if is_darwin else _linux_processes():
+        children.setdefault(parent, []).append((one, age))
+    found, parents = set(), [pid]
+    while parents:
+        for one, age in children.get(parents.pop(), ()):
+            if age <= within + _TICKS and one not in found and _session(one) == session:
+                found.add(one)
+                parents.append(one)
+    return found
+
+
+def _linux_processes() -> list[tuple[int, int, float]]:
+    """Return each process, its parent and its age in seconds. Raises OSError."""
+    with open("/proc/uptime", "rb") as file:
+        now = float(file.read().split()[0])
+    tick, found = os.sysconf("SC_CLK_TCK"), []
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    said = file.read().rpartition(b")")[2].split()
+                found.append((int(name), int(said[1]), now - int(said[19]) / tick))
+            except (OSError, ValueError, IndexError):
+                # It has ended meanwhile.
+                continue
+    return found
+
+
+def _send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        # It has ended, or is another user's.
+        return
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return -1
+
+
 def process_began(pid: int) -> float | None:
     """Return when a process began, in seconds since 1970; None where the system does not say."""
     status = process_status(pid)
@@ -273,8 +348,8 @@ _STATES = {1: "I", 2: "R", 3: "S", 4: "T", 5: "Z"}
 """SIDL, SRUN, SSLEEP, SSTOP and SZOMB of ``sys/proc.h``."""
 
 _KINFO_BYTES = 648
-_BEGAN, _STATE, _PID, _GROUP, _TERMINAL, _FOREGROUND = 0, 36, 40, 564, 572, 576
-"""Where p_starttime, p_stat, p_pid, e_pgid, e_tdev and e_tpgid stand in a ``struct kinfo_proc`` of 64 bits."""
+_BEGAN, _STATE, _PID, _PARENT, _GROUP, _TERMINAL, _FOREGROUND = 0, 36, 40, 560, 564, 572, 576
+"""Where p_starttime, p_stat, p_pid, e_ppid, e_pgid, e_tdev and e_tpgid stand in a ``struct kinfo_proc`` of 64 bits."""
 
 
 def _darwin_status(pid: int) -> ProcessStatus | None:
@@ -291,6 +366,20 @@ def _darwin_status(pid: int) -> ProcessStatus | None:
     return ProcessStatus(
         _STATES.get(said[_STATE], "?"), group, foreground, f"{seconds}.{micros:06}", has_terminal=terminal != -1
     )
+
+
+def _darwin_processes() -> list[tuple[int, int, float]]:
+    """Return each process, its parent and its age in seconds."""
+    import struct
+    import time
+
+    # CTL_KERN, KERN_PROC, KERN_PROC_ALL
+    said, now, found = _sysctl(1, 14, 0), time.time(), []
+    for start in range(0, len(said) - _KINFO_BYTES + 1, _KINFO_BYTES):
+        seconds, micros = struct.unpack_from("qi", said, start + _BEGAN)
+        pid, parent = (struct.unpack_from("i", said, start + place)[0] for place in (_PID, _PARENT))
+        found.append((pid, parent, now - seconds - micros / 1e6))
+    return found
 
 
 def _sysctl(*numbers: int) -> bytes:

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import signal as signal
+    from collections.abc import Callable
     from types import FrameType
 else:
     try:
@@ -43,8 +44,12 @@ class time_limit:  # noqa: N801 - used as a function; contextlib takes longer to
     sets on the hook.
     """
 
-    def __init__(self, seconds: float, allowed: str = "") -> None:
-        """Limit a block to ``seconds``, which count from its beginning; the exception calls them ``allowed``."""
+    def __init__(self, seconds: float, allowed: str = "", interrupts: Callable[[float], object] | None = None) -> None:
+        """Limit a block to ``seconds``, which count from its beginning; the exception calls them ``allowed``.
+
+        ``interrupts`` is called at each interruption before it is raised, with the seconds since the beginning.
+        """
+        self._interrupts = interrupts
         self._limit = max(seconds, _AT_ONCE)
         self._late = PluginTimeout(f"took longer than {allowed or f'its timeout of {round(seconds + 0.04, 1):g} s'}")
         self._running = False
@@ -77,6 +82,8 @@ class time_limit:  # noqa: N801 - used as a function; contextlib takes longer to
 
     def _expired(self, _signal: int, _frame: FrameType | None) -> None:
         if self._running:
+            if self._interrupts is not None:
+                self._interrupts(time.monotonic() - self._started)
             raise PluginTimeout(*self._late.args)
 
 

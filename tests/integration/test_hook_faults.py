@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -202,3 +204,50 @@ def test_what_was_to_follow_a_reply_does_not_if_the_process_ends(place: Place) -
     place.write("zz", "@hookimpl\ndef pre_tool_use(event, context):\n    os.kill(os.getpid(), 9)\n")
     assert place.run() == {}
     assert not done.exists()
+
+
+STARTS = {
+    "one that it waits for": "subprocess.run([SLEEP, '300'])",
+    "one that it does not wait for": "subprocess.Popen([SLEEP, '300'])\n    time.sleep(300)",
+    "children of a shell": "subprocess.run(['sh', '-c', f'{SLEEP} 300 & {SLEEP} 300 & wait'])",
+    "a call that cannot be interrupted": (
+        "subprocess.Popen([SLEEP, '300'])\n    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
+        "    subprocess.run(['sh', '-c', f'{SLEEP} 300; true'])"
+    ),
+}
+
+
+@pytest.mark.parametrize("starts", STARTS.values(), ids=STARTS)
+def test_what_a_call_has_started_ends_with_it_when_its_time_is_over(place: Place, tmp_path: Path, starts: str) -> None:
+    # A name that no other process has.
+    sleep = tmp_path / "sleeps"
+    sleep.symlink_to(shutil.which("sleep") or "sleep")
+    head = f"import signal, subprocess\nSLEEP = {str(sleep)!r}\n"
+    hook = "@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    "
+    earlier = "subprocess.Popen([SLEEP, '301'], stdout=-3, stderr=-3)"
+    place.write("aa-earlier", f"{head}{hook}{earlier}\n    time.sleep(0.2)\n")
+    apart = "subprocess.Popen([SLEEP, '302'], stdout=-3, stderr=-3, start_new_session=True)"
+    place.write("late", f"{head}{hook}{apart}\n    {starts}\n")
+    place.write("zz", DENIES)
+    place.config('[plugins.late]\ntimeout = 1\non_error = "closed"\n')
+
+    said = place.run()
+
+    try:
+        assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert ("late", "timed out") in place.calls()
+        eventually(lambda: "300" not in _seconds(sleep).values())
+        assert "302" in _seconds(sleep).values()
+        if "pthread_sigmask" not in starts:
+            assert "301" in _seconds(sleep).values()
+    finally:
+        for pid in _seconds(sleep):
+            os.kill(pid, 9)
+
+
+def _seconds(program: Path) -> dict[int, str]:
+    """Return what the processes of a program were told to sleep."""
+    # Else ps cuts the lines.
+    listed = subprocess.run(["ps", "-wweo", "pid=,args="], capture_output=True, text=True, check=True)
+    words = [line.split() for line in listed.stdout.splitlines()]
+    return {int(found[0]): found[2] for found in words if len(found) > 2 and found[1] == str(program)}

@@ -39,7 +39,7 @@ BUDGET = {
     "hookrouter/storage": 1679,
     "hookrouter/testing": 2966,
     "hookrouter/tools": 1940,
-    "hookrouter/util": 1585,
+    "hookrouter/util": 1615,
     "plugins/hookrouter_approvals": 2539,
     "plugins/hookrouter_ask_user_question": 210,
     "plugins/hookrouter_blocked": 382,
