@@ -24,6 +24,7 @@ from hookrouter.pages import Contribution
 from hookrouter.queue.channels import PromptChannel
 from hookrouter.serving.resident import ResidentProcess
 from hookrouter.sessions.watching import SessionWatcher
+from hookrouter.sharing import Sharing
 from hookrouter.storage.interface import StorageEngine
 from hookrouter.terminals import TerminalBackend
 from hookrouter.testing import Hooks
@@ -45,6 +46,7 @@ NAMES = {
     "PromptChannel": PromptChannel,
     "ResidentProcess": ResidentProcess,
     "Sequence": Sequence,
+    "Sharing": Sharing,
     "SessionWatcher": SessionWatcher,
     "StorageEngine": StorageEngine,
     "TerminalBackend": TerminalBackend,
