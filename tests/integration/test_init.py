@@ -161,7 +161,7 @@ def test_the_whole_conversation(tmux: PrivateTmux, place: Place) -> None:
     pane = opened(tmux, place)
     pane.wait_for("Who answers Claude's questions?", 30)
     say(pane, "number [1]:", "7")
-    pane.wait_for("allowed: a number from 1 to 4")
+    pane.wait_for("allowed: a number from 1 to 5")
     say(pane, "number [1]:", "")
     say(pane, "(--command):", "./no-such-agent")
     say(pane, "number [1]:", "2")

@@ -34,6 +34,7 @@ ALLOWED = {
     "_setup/": "writes the config that somebody chooses among what comes with hookrouter",
     "cli/adopt.py": "takes hooks into a table of config.toml, which has the name of the plugin that runs them",
     "_installation/adoption.py": "the same",
+    "_diagnostics/configuration.py": "the same table",
     "cli/init": "offers what comes with hookrouter",
     "cli/dialogs/skill.py": "teaches a program that is called so",
     "cli/doctor.py": "where the real client is tried",
