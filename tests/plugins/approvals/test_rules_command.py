@@ -72,7 +72,7 @@ def test_the_parts_are_shown_where_they_stand(config: Path, capsys: pytest.Captu
     assert main(["rules", "check", "timeout 5 git push > out; git $x"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        "a person decides: no rule is about: writes out",
+        "a person decides: by Bash(git push:*)",
         "  timeout 5 git push > out; git $x",
         "  ├─ timeout 5 git push  (only runs what is below)",
         "  ├─ writes out  (person, no rule is about it)",

@@ -108,7 +108,7 @@ def test_one_that_was_seen_before_it_was_opened_is_not_waited_for(
     monkeypatch.setattr("hookrouter.dialogs.answers.answer.find_kind", lambda *_: kind)
     monkeypatch.setattr("hookrouter.dialogs.answers.handing_over._LOOK_SECONDS", 0.01)
     monkeypatch.setattr("hookrouter.dialogs.documents.is_young", lambda _: len(tries) < 3)
-    monkeypatch.setattr("hookrouter.dialogs.answers.handing_over.serves", lambda *_: True)
+    monkeypatch.setattr("hookrouter.answering.interfaces.AnswerChannel.serves", lambda *_: True)
     tries: list[object] = []
 
     def act(request: object) -> AnswerOutcome:
