@@ -327,6 +327,8 @@ def test_a_queue_whose_hooks_a_router_serves(tmp_path: Path, tmux_server: Privat
 def test_another_session_that_a_person_opens_holds_the_queue(queued: Queued) -> None:
     queued.send("an early prompt", "/clear", "a later prompt")
     queued.wait_done()
+    # One that still looks whether there is more would submit it.
+    queued.wait("end of the deliverer", lambda: not is_delivering(queued.store, SESSION))
     queued.put("for the later session")
     pane = queued.client.pane
     # A busy client loses an Enter of the moment after the last letter.
