@@ -11,7 +11,7 @@ from hookrouter.cli.application import Application
 from hookrouter.serving.readiness import Readiness
 from hookrouter_monitor.counts import Journalled
 from hookrouter_monitor.exposition import metrics
-from support.resident import Resident
+from support.resident import Resident, eventually
 
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guides" / "operations.md"
 
@@ -51,7 +51,13 @@ def test_the_manual_has_every_metric_with_its_labels(tmp_path: Path) -> None:
         from hookrouter_fleet.replica import Brought
 
         ProgressNotes(services.home).reached(Brought(), 0)
-        text = metrics(services, journalled, Readiness("answers", "writable", "reached")).decode()
+
+        def scraped() -> str:
+            return metrics(services, journalled, Readiness("answers", "writable", "reached")).decode()
+
+        # A router's first start in an environment has its page about a second later.
+        eventually(lambda: "page_running" in scraped())
+        text = scraped()
     found: dict[str, tuple[str, ...]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
