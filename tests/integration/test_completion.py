@@ -102,7 +102,7 @@ def test_sessions_that_ask_are_offered_but_none_that_a_shell_would_run(tmp_path:
 def test_a_broken_plugin_adds_no_word_and_no_noise(tmp_path: Path) -> None:
     site = tmp_path / "site"
     write_plugin(site, "loud", "print('hello'); raise RuntimeError('no')")
-    assert complete("hookrouter un", tmp_path / "home", str(site)) == ["uninstall"]
+    assert complete("hookrouter unins", tmp_path / "home", str(site)) == ["uninstall"]
     assert complete("hookrouter nosuch x", tmp_path / "home", str(site)) == []
 
 
