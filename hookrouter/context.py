@@ -246,6 +246,12 @@ class Context(Services):
         value = self._payload.get("cwd")
         return value if isinstance(value, str) and value else os.getcwd()
 
+    @property
+    def project(self) -> str:
+        """The folder in which Claude Code was started, by CLAUDE_PROJECT_DIR: Claude may work elsewhere by now, see
+        :attr:`cwd`, which this is where nobody says so (HTTP hooks)."""
+        return self.environ.get("CLAUDE_PROJECT_DIR") or self.cwd
+
     @cached_property
     def terminal(self) -> TerminalAddress | None:
         """The pane in which Claude Code runs; None outside every known terminal, and if it could not be asked for."""

@@ -207,17 +207,7 @@ def _blocked(event: str, label: str, stderr: str, document: Mapping[str, Any]) -
         return HookOutcome(said)
     reason = f"[{label}]: {stderr or _SILENT}"
     kept = {} if said is None or event in _FORMS else {k: v for k, v in said.output.items() if k != "updatedInput"}
-    return HookOutcome(
-        kind._make(
-            verdict,
-            reason,
-            kept,
-            system_message=None if said is None else said.system_message,
-            stop_reason=None if said is None else said.stop_reason,
-            terminal_sequence=None if said is None else said.terminal_sequence,
-            is_exact=True,
-        )
-    )
+    return HookOutcome((said or kind._make(is_exact=True))._deciding(verdict, reason, kept))
 
 
 def _verdict(event: str) -> str | None:

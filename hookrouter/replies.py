@@ -120,6 +120,18 @@ class Reply(Value):
         )
         return reply
 
+    def _deciding(self, verdict: str | None, reason: str | None, output: Mapping[str, object]) -> Self:
+        """Return the same with another verdict, reason and output."""
+        return self._make(
+            verdict,
+            reason,
+            output,
+            system_message=self.system_message,
+            stop_reason=self.stop_reason,
+            terminal_sequence=self.terminal_sequence,
+            is_exact=self.is_exact,
+        )
+
     @classmethod
     def message(cls, system_message: str) -> Self:
         """Show the user a message, and decide nothing."""

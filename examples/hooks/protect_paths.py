@@ -43,8 +43,7 @@ def pre_tool_use_bash(tool_input: BashInput, context: Context) -> PreToolUseRepl
 
 def check(path: str, context: Context) -> PreToolUseReply | None:
     """Refuse a path that is protected, or in a protected folder; one that ends with "/" is changed with all in it."""
-    project = context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
-    for kept in (os.path.join(project, name) for name in PROTECTED):
+    for kept in (os.path.join(context.project, name) for name in PROTECTED):
         for one, other in ((os.path.normpath(path), kept), (os.path.realpath(path), os.path.realpath(kept))):
             if f"{one}/".startswith(f"{other}/") or (path.endswith("/") and f"{other}/".startswith(f"{one}/")):
                 return PreToolUseReply.deny(f"{kept} is protected.")

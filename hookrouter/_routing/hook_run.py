@@ -486,11 +486,10 @@ def _of_project(project: Project | None, environ: Mapping[str, str], cwd: object
     if project is not None:
         told = f"the project {project.folder}: {project.problem}: hookrouter trust {project.folder}"
         return [printable(told)] if project.problem else []
-    folder = environ.get("CLAUDE_PROJECT_DIR") or cwd
-    if not isinstance(folder, str):
-        return []
     from hookrouter._plugins.files import has_own_plugins
+    from hookrouter._plugins.project import session_folder
 
+    folder = session_folder(environ, cwd)
     told = f"{folder} has plugins of its own; nothing of them runs until you trust it: hookrouter trust {folder}"
     return [printable(told)] if has_own_plugins(folder) else []
 

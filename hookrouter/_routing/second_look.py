@@ -60,13 +60,9 @@ def settled(taken: Taken) -> Taken:
         return taken
     reply = taken.reply
     is_void = reply.verdict in GRANTS and any(patch.keys() for _, patch in taken.rewrites)
-    without = type(reply)._make(
+    without = reply._deciding(
         None if is_void else reply.verdict,
         None if is_void else reply.reason,
         {name: value for name, value in reply.output.items() if name not in REWRITING},
-        system_message=reply.system_message,
-        stop_reason=reply.stop_reason,
-        terminal_sequence=reply.terminal_sequence,
-        is_exact=reply.is_exact,
     )
     return Taken(taken.plugin, taken.hook, without, ())

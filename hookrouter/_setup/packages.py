@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.program import PROGRAM
@@ -22,13 +29,8 @@ from hookrouter.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Environment", "PackageError", "Wanted", "distribution_name", "environment", "run", "wanted"]
+__all__ = ["Environment", "PackageError", "Wanted", "environment", "run", "wanted"]
 
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_VERSION = r"(?:===|==|~=|!=|<=|>=|<|>) *[A-Za-z0-9._*+!-]+"
-_SPEC = re.compile(
-    rf"(?P<name>{_NAME})(?: *\[ *{_NAME}(?: *, *{_NAME})* *\])?(?: *{_VERSION}(?: *, *{_VERSION})*)?", re.ASCII
-)
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 _FORMS = (
     "a package's name, with a version if need be (hookrouter-guard, 'hookrouter-guard>=1.2'), or a wheel, a source "
@@ -87,11 +89,6 @@ class Environment:
         return [word for other, words in (self.kept or {}).items() if other != name for word in words]
 
 
-def distribution_name(text: str) -> str:
-    """Return the name of a distribution in the one spelling in which names are compared."""
-    return re.sub(r"[-_.]+", "-", text).lower()
-
-
 def wanted(text: str) -> Wanted:
     """Return what a person has asked for. Looks at files, and runs nothing. Raises PackageError."""
     if printable(text) != text or not text.strip():
@@ -104,10 +101,13 @@ def wanted(text: str) -> Wanted:
     path = os.path.expanduser(text)
     if os.sep in path or text in (".", "..") or text.endswith((*_ARCHIVES, ".py")):
         return _file(os.path.abspath(path), text)
-    match = _SPEC.fullmatch(text)
-    if match is None:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        raise PackageError(f"found {text!r}; allowed: {_FORMS}") from None
+    if requirement.url or requirement.marker:
         raise PackageError(f"found {text!r}; allowed: {_FORMS}")
-    return Wanted("".join(text.split()), _other_than_hookrouter(match["name"], text))
+    return Wanted("".join(text.split()), _other_than_hookrouter(requirement.name, text))
 
 
 def _file(path: str, text: str) -> Wanted:
@@ -120,13 +120,17 @@ def _file(path: str, text: str) -> Wanted:
         raise PackageError(f"found {text!r}, and there is no such file; allowed: {_FORMS}")
     elif path.endswith(".py"):
         return Wanted(path, is_single_file=True)
-    elif path.endswith(".whl"):
-        name = os.path.basename(path).partition("-")[0]
-    elif path.endswith(_ARCHIVES):
-        name = os.path.basename(path).rpartition("-")[0]
     else:
-        raise PackageError(f"found {text!r}; allowed: {_FORMS}")
+        name = _archive_name(os.path.basename(path), text)
     return Wanted(path, _other_than_hookrouter(name, text))
+
+
+def _archive_name(file: str, text: str) -> str:
+    """Return the name of the distribution that a file holds, by the file's own name."""
+    try:
+        return parse_wheel_filename(file)[0] if file.endswith(".whl") else parse_sdist_filename(file)[0]
+    except (InvalidWheelFilename, InvalidSdistFilename) as error:
+        raise PackageError(f"found {text!r} ({printable(str(error))}); allowed: {_FORMS}") from None
 
 
 def _project_name(folder: str, text: str) -> str:
@@ -144,9 +148,10 @@ def _project_name(folder: str, text: str) -> str:
 
 def _other_than_hookrouter(name: str, text: str) -> str:
     """Return the name in its one spelling. Raises PackageError for hookrouter itself."""
-    if distribution_name(name) == PROGRAM:
+    found = canonicalize_name(name)
+    if found == PROGRAM:
         raise PackageError(f"found {text!r}, which is not a plugin; upgrade it by the tool that installed it")
-    return distribution_name(name)
+    return found
 
 
 def environment(environ: Mapping[str, str], prefix: str = sys.prefix) -> Environment:
@@ -194,8 +199,8 @@ def _of_uv(environ: Mapping[str, str], prefix: str) -> Environment:
     try:
         with open(path, "rb") as file:
             requirements: list[dict[str, Any]] = tomllib.load(file)["tool"]["requirements"]
-        words = {distribution_name(one["name"]): _words(one) for one in requirements}
-        own = words.pop(distribution_name(PROGRAM))
+        words: dict[str, list[str]] = {canonicalize_name(one["name"]): _words(one) for one in requirements}
+        own = words.pop(canonicalize_name(PROGRAM))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         fix = "uv tool install hookrouter --with PACKAGE does it by hand"
         raise PackageError(f"{path} cannot be read ({type(error).__name__}: {error}); {fix}") from None

@@ -6,11 +6,12 @@ import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from packaging.utils import canonicalize_name
 
 from hookrouter._diagnostics.checks.settings import stale_registrations
 from hookrouter._plugins.files import is_file
 from hookrouter._plugins.registry import PluginStatus
-from hookrouter._setup.packages import PackageError, distribution_name, environment, run, wanted
+from hookrouter._setup.packages import PackageError, environment, run, wanted
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
@@ -78,7 +79,7 @@ def install(
     app = Application.from_environ(scan=True, share=False)
     came = [one for one in _packaged(app.plugins.index) if one not in before]
     was_there = not came
-    came = came or [one for one in _packaged(app.plugins.index) if distribution_name(one.distribution) == asked.name]
+    came = came or [one for one in _packaged(app.plugins.index) if canonicalize_name(one.distribution) == asked.name]
     infos = {info.name: info for info in app.plugins.listing()}
     plugins = [
         {
@@ -142,7 +143,7 @@ def uninstall(
     plugins = [one.name for one in app.plugins.index if one.distribution == distribution]
     try:
         place = environment(app.environ)
-        command = place.removing(distribution_name(distribution))
+        command = place.removing(canonicalize_name(distribution))
         told = {"package": distribution, **_told(place, command, dry_run=dry_run), "plugins": plugins}
         _announce(told, as_json=as_json)
         if dry_run:
@@ -177,15 +178,15 @@ def _add(what: str, path: str, *, dry_run: bool, as_json: bool) -> None:
 
 def _packaged(index: Sequence[DiscoveredPlugin]) -> list[DiscoveredPlugin]:
     """Return the plugins of packages, without hookrouter's own."""
-    return [one for one in index if one.distribution and distribution_name(one.distribution) != PROGRAM]
+    return [one for one in index if one.distribution and canonicalize_name(one.distribution) != PROGRAM]
 
 
 def _distribution(app: Application, name: str) -> str:
     """Return the distribution of a plugin, or of a distribution's name. Raises CommandError for what must stay."""
-    wanted_name = distribution_name(name)
+    wanted_name = canonicalize_name(name)
     found = [one for one in app.plugins.index if name == one.name]
     found += [
-        one for one in app.plugins.index if one.distribution and wanted_name == distribution_name(one.distribution)
+        one for one in app.plugins.index if one.distribution and wanted_name == canonicalize_name(one.distribution)
     ]
     if not found:
         known = [one.name for one in _packaged(app.plugins.index)]
@@ -194,7 +195,7 @@ def _distribution(app: Application, name: str) -> str:
     (plugin, *_) = found
     if is_file(plugin.value):
         raise CommandError(f"{name!r} is a file: hookrouter plugins remove {plugin.name}")
-    if distribution_name(plugin.distribution) == PROGRAM:
+    if canonicalize_name(plugin.distribution) == PROGRAM:
         if name != plugin.name:
             raise CommandError(f"{name!r} is hookrouter itself; the tool that installed it removes it")
         raise CommandError(f"{name!r} is hookrouter's own: hookrouter plugins disable {name} switches it off")

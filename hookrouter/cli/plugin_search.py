@@ -7,9 +7,9 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 import typer
+from packaging.utils import canonicalize_name
 
 from hookrouter._plugins.files import is_file
-from hookrouter._setup.packages import distribution_name
 from hookrouter.cli.application import Application
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.util.text import printable
@@ -47,7 +47,7 @@ def search(
     wanted = [word.casefold() for word in words or ()]
     found = [one for one in listed if all(word in _text(one) for word in wanted)]
     index = Application.from_environ(share=False).plugins.index
-    there = {one.name if is_file(one.value) else distribution_name(one.distribution) for one in index}
+    there = {one.name if is_file(one.value) else canonicalize_name(one.distribution) for one in index}
     for one in found:
         one["installed"] = one["name"] in there
     if as_json:

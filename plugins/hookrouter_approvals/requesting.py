@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.dialogs.opening import Opening
 
-__all__ = ["PLAN_TOOL", "folder_of", "form_requested", "is_decidable", "permission_requested", "placed", "ruled"]
+__all__ = ["PLAN_TOOL", "form_requested", "is_decidable", "permission_requested", "placed", "ruled"]
 
 PLAN_TOOL = "ExitPlanMode"
 _FREE_IN_PLANS = (PLAN_TOOL, "Read")
@@ -144,15 +144,10 @@ def _own_id(event: events.Elicitation, context: Context) -> str:
         number += 1
 
 
-def folder_of(context: Context) -> str:
-    """Return the session's folder, below which rules about files are: not where Claude has gone since."""
-    return context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
-
-
 def ruled(context: Context, tool: str, tool_input: Mapping[str, Any]) -> Ruling | None:
     """Return who decides on a call; None, and the reason in the journal, if the person at the terminal does."""
     rules, shell = context.config.approvals.rules, client_shell(context.environ)
-    call = Call(tool, tool_input, folder_of(context), context.cwd, shell)
+    call = Call(tool, tool_input, context.project, context.cwd, shell)
     users = Rules.of(rules).judge(call)
     judged = with_project(users, context.config, call) or users
     found = Ruling(judged.decide, judged.rule)
@@ -181,7 +176,7 @@ def placed(opening: Opening, found: Ruling, context: Context) -> Opening:
     """Return what is asked with the folder that rules are about, and who decides, if no agent may."""
     is_reserved = found.decide == PERSON and context.agent is not None and not context.agent.is_person
     decider = {"decider": PERSON} if is_reserved else {}
-    place = {"folder": folder_of(context), "shell": client_shell(context.environ)}
+    place = {"folder": context.project, "shell": client_shell(context.environ)}
     return opening._replace(request={**opening.request, **place, **decider})
 
 

@@ -21,7 +21,7 @@ from hookrouter.terminals import TerminalError, terminal_backends
 from hookrouter_approvals.calls import note_unsaved
 from hookrouter_approvals.forms_left import forms_left
 from hookrouter_approvals.names import ELICITATION, PERMISSION, PLAN, QUESTION_TOOL
-from hookrouter_approvals.requesting import PLAN_TOOL, folder_of, is_decidable, placed, ruled
+from hookrouter_approvals.requesting import PLAN_TOOL, is_decidable, placed, ruled
 from hookrouter_approvals.requests import permission_request, plan_request
 from hookrouter_approvals.rules import AGENT, PERSON
 
@@ -128,7 +128,7 @@ def _on_screen(calls: list[OpenCall], stalled: Stalled) -> list[OpenCall]:
         screen = backend.capture(address)
     except TerminalError:
         return []
-    asked = [(call, _asked(call, folder_of(context))) for call in calls]
+    asked = [(call, _asked(call, context.project)) for call in calls]
     return [call for call, one in asked if one.kind in planner.kinds and planner.read_dialog(screen, one).shown]
 
 

@@ -32,7 +32,7 @@ needs again if its disk is lost."""
 
 LOCAL_KINDS = (
     "reply-waiting", "reply-answer", "blocked-seen", "call", "doorbell", "bell-offer", "stop-offer", "stop-replies",
-    "keys-typed", "plugins", "broken-config", "config", "installation", "push", "environment", "fleet",
+    "keys-typed", "plugins", "broken-config", "config", "installation", "adoption", "push", "environment", "fleet",
 )  # fmt: skip
 """The kinds that are worth something on their own machine alone: they are about its processes and its files."""
 

@@ -68,8 +68,7 @@ def _judged(tool: str, tool_input: Mapping[str, Any] | None, context: Context) -
 
     The user's rules are about managed sessions, those of the session's project about every one.
     """
-    folder = context.environ.get("CLAUDE_PROJECT_DIR") or context.cwd
-    call = Call(tool, tool_input or {}, folder, context.cwd, client_shell(context.environ))
+    call = Call(tool, tool_input or {}, context.project, context.cwd, client_shell(context.environ))
     users = _by_user(call, context)
     found = with_project(users, context.config, call)
     if found is not None and found is not users:

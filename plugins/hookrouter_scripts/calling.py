@@ -41,8 +41,7 @@ def call_scripts(event: Event, context: Context) -> Reply | None:
     at any other all run side by side.
     """
     payload = dict(event.raw)
-    project = context.environ.get(_PROJECT) or context.cwd
-    scripts = context.config.scripts_for(context.event, payload, project)
+    scripts = context.config.scripts_for(context.event, payload, context.project)
     running: list[Process] = []
     replies: list[Reply] = []
     rows: list[dict[str, object]] = []
@@ -138,15 +137,7 @@ def _without_grant(reply: Reply) -> Reply | None:
     """Return a reply of a script whose matcher takes Bash to a command of Monitor: it can refuse, and grant nothing."""
     output = {name: value for name, value in reply.output.items() if name not in ("updatedInput", "updatedPermissions")}
     verdict = None if reply.verdict == "allow" else reply.verdict
-    return type(reply)._make(
-        verdict,
-        reply.reason if verdict else None,
-        output,
-        system_message=reply.system_message,
-        stop_reason=reply.stop_reason,
-        terminal_sequence=reply.terminal_sequence,
-        is_exact=reply.is_exact,
-    )
+    return reply._deciding(verdict, reply.reason if verdict else None, output)
 
 
 def _rewritten(payload: dict[str, Any], replies: Sequence[Reply]) -> dict[str, Any]:
