@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import NoReturn, Self
+    from typing import Any, NoReturn, Self
 
 __all__ = [
     "REPLIES",
@@ -122,15 +122,8 @@ class Reply(Value):
 
     def _deciding(self, verdict: str | None, reason: str | None, output: Mapping[str, object]) -> Self:
         """Return the same with another verdict, reason and output."""
-        return self._make(
-            verdict,
-            reason,
-            output,
-            system_message=self.system_message,
-            stop_reason=self.stop_reason,
-            terminal_sequence=self.terminal_sequence,
-            is_exact=self.is_exact,
-        )
+        fields: dict[str, Any] = {**dict(self._items()), "verdict": verdict, "reason": reason, "output": output}
+        return self._make(**fields)
 
     @classmethod
     def message(cls, system_message: str) -> Self:
@@ -877,9 +870,13 @@ def _path(name: str, value: object) -> str:
 
 
 def _paths(name: str, value: object) -> list[str]:
+    return [_path(f"{name}[{index}]", item) for index, item in enumerate(_list(name, value, "absolute paths"))]
+
+
+def _list(name: str, value: object, of: str) -> Sequence[object]:
     if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name} must be a list of absolute paths, not {type(value).__name__}")
-    return [_path(f"{name}[{index}]", item) for index, item in enumerate(value)]
+        raise TypeError(f"{name} must be a list of {of}, not {type(value).__name__}")
+    return value
 
 
 def _object(name: str, value: object) -> dict[str, object]:
@@ -894,11 +891,9 @@ def _json(name: str, value: object, depth: int = 0) -> object:
     """Return a copy of a JSON value. Raises TypeError or ValueError that names the place of what JSON does not have."""
     if depth > _MAX_DEPTH:
         raise ValueError(f"{name} is nested too deeply, or holds itself")
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        if value - value != 0:
-            raise ValueError(f"{name} is {value!r}, which JSON does not have")
+    if isinstance(value, float) and value - value != 0:
+        raise ValueError(f"{name} is {value!r}, which JSON does not have")
+    if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, dict):
         for key in value:
@@ -916,9 +911,7 @@ _BEHAVIORS = ("allow", "deny", "ask")
 
 
 def _permission_updates(name: str, value: object) -> list[object]:
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name} must be a list of dicts, not {type(value).__name__}")
-    return [_permission_update(f"{name}[{index}]", item) for index, item in enumerate(value)]
+    return [_permission_update(f"{name}[{index}]", item) for index, item in enumerate(_list(name, value, "dicts"))]
 
 
 def _permission_update(name: str, value: object) -> dict[str, object]:
@@ -927,10 +920,7 @@ def _permission_update(name: str, value: object) -> dict[str, object]:
     if kind in ("addRules", "replaceRules", "removeRules"):
         fields = {"type", "rules", "behavior", "destination"}
         _one_of(f"{name}['behavior']", update.get("behavior"), _BEHAVIORS)
-        rules = update.get("rules")
-        if not isinstance(rules, list):
-            raise TypeError(f"{name}['rules'] must be a list of dicts")
-        for index, rule in enumerate(rules):
+        for index, rule in enumerate(_list(f"{name}['rules']", update.get("rules"), "dicts")):
             place = f"{name}['rules'][{index}]"
             table = _object(place, rule)
             _text(f"{place}['toolName']", table.get("toolName"))
@@ -941,10 +931,7 @@ def _permission_update(name: str, value: object) -> dict[str, object]:
         _one_of(f"{name}['mode']", update.get("mode"), _MODES)
     elif kind in ("addDirectories", "removeDirectories"):
         fields = {"type", "directories", "destination"}
-        directories = update.get("directories")
-        if not isinstance(directories, list):
-            raise TypeError(f"{name}['directories'] must be a list of str")
-        for index, directory in enumerate(directories):
+        for index, directory in enumerate(_list(f"{name}['directories']", update.get("directories"), "str")):
             _text(f"{name}['directories'][{index}]", directory)
     else:
         _one_of(f"{name}['type']", kind, _KINDS)
