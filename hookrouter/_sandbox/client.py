@@ -495,7 +495,13 @@ class ClientSession:
         Between a tool's result and the model's next words the client may look idle for a moment: wait for the
         result (:meth:`ScriptedModel.wait_for_result`) or the Stop event first.
         """
-        return self.pane.wait_for(_is_idle, timeout)
+        offer = _AutoModeOffer(self.pane)
+
+        def is_idle(screen: str) -> bool:
+            offer.decline(screen)
+            return _has_empty_box(screen) and not any(working in screen for working in _WORKING)
+
+        return self.pane.wait_for(is_idle, timeout)
 
 
 def _squeezed(text: str) -> str:
@@ -505,10 +511,6 @@ def _squeezed(text: str) -> str:
 def _has_empty_box(screen: str) -> bool:
     box = prompt_box(screen)
     return box is not None and (not box.text or box.text.startswith("Try "))
-
-
-def _is_idle(screen: str) -> bool:
-    return _has_empty_box(screen) and not any(working in screen for working in _WORKING)
 
 
 def read_payloads(path: str) -> list[dict[str, Any]]:

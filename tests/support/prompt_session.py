@@ -40,6 +40,9 @@ _TAKEN = 25.0
 _LATE = 0.5
 """Seconds for what should not come: how long a test looks for it."""
 
+_LOST = 3
+"""Seconds after which a key that has changed nothing is taken for lost."""
+
 CONFIG = """\
 [[agents]]
 id = "tester"
@@ -189,17 +192,21 @@ class PromptSession:
     def begin(self) -> None:
         """Bring the client to an empty box, whatever the test before has left, and forget what was submitted."""
 
+        left, again = "", 0.0
+
         def is_free() -> bool:
+            nonlocal left, again
             area = self.area()
             if area.is_empty and not area.is_busy and not area.is_stashed:
                 return True
             if area.is_box and not area.is_busy:
                 key = "C-s" if area.is_empty else "C-u" if area.rows and area.rows[-1] else "BSpace"
-            else:
-                key = "" if area.is_busy else "Escape"
-            if key:
                 self.client.pane.press(key)
                 time.sleep(0.1)
+            # Once for what is shown: a second Escape that finds the box already there would open the rewind picker.
+            elif not area.is_busy and ((screen := self.client.screen()) != left or time.monotonic() > again):
+                self.client.pane.press("Escape")
+                left, again = screen, time.monotonic() + _LOST
             return False
 
         wait_until(is_free, 40, "an empty box", self.client.screen)
