@@ -20,14 +20,23 @@ from hookrouter.util.time_limit import time_limit
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from typing import Any
 
     from hookrouter._plugins.call_specs import CallSpecs
 
     Guard = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]
 
-__all__ = ["build_caller", "build_calls", "collect", "implementations", "in_turn", "is_wrapper", "load_object"]
+__all__ = [
+    "build_caller",
+    "build_calls",
+    "collect",
+    "implementations",
+    "in_turn",
+    "is_wrapper",
+    "load_object",
+    "unasked",
+]
 
 CONTRIBUTION_SECONDS = 10.0
 """How long a plugin may take to hand over what it contributes: a terminal backend, a gateway, a command."""
@@ -161,6 +170,19 @@ def is_wrapper(function: Callable[..., Any]) -> bool:
     import inspect
 
     return inspect.isgeneratorfunction(function)
+
+
+def unasked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands in for an implementation that is not about this call."""
+    return _unasked_wrapper if is_wrapper(function) else _unasked
+
+
+def _unasked(*_given: Any, **_named: Any) -> None:
+    pass
+
+
+def _unasked_wrapper(*_given: Any, **_named: Any) -> Generator[None, list[Any], list[Any]]:
+    return (yield)
 
 
 def collect(

@@ -13,13 +13,21 @@ import os
 import time
 
 from hookrouter import events
-from hookrouter._contract.hook_names import WAKE_VARIABLE, event_facts, matched_value, mcp_name
+from hookrouter._contract.hook_names import (
+    DIALOG_EVENT,
+    RAW_HOOK,
+    WAKE_VARIABLE,
+    event_facts,
+    hook_names,
+    matched_value,
+    mcp_name,
+)
 from hookrouter._contract.tables import TOOL_ALIASES, TOOLS
 from hookrouter._isolation.progress import Call, RunProgress
 from hookrouter._plugins.call_specs import hookspecs_for
-from hookrouter._plugins.manager import build_calls, in_turn, is_wrapper
+from hookrouter._plugins.manager import build_calls, in_turn, is_wrapper, unasked
 from hookrouter._plugins.plain_calls import argument_names
-from hookrouter._routing.output import REFUSALS, Routed
+from hookrouter._routing.output import Routed
 from hookrouter._routing.said import Said, taken_of
 from hookrouter.markers import waiting
 from hookrouter.storage.journal import FAILURES, cap
@@ -49,6 +57,9 @@ DRY_RUN = "HOOKROUTER_DRY_RUN"
 
 _AGAIN = " again"
 """How the name of a hook ends that is called once more in the same run, where processes tell each other of calls."""
+
+_CALL = "PreToolUse"
+"""The event about the call that a PermissionRequest is about."""
 
 _FORGOTTEN = "its code does not hold this hook any more"
 
@@ -140,8 +151,10 @@ class _Routing:
     def result(self, notices: Sequence[str]) -> Routed:
         fault = ""
         try:
-            self._call_all(notices)
-            self._refuse_for_forgotten()
+            for text in notices:
+                self._said.say("hookrouter", text)
+            self._call_all()
+            self._ask_about_call()
             for text in self._context.messages:
                 self._said.say("hookrouter", f"hookrouter: {text}")
         except Exception as error:  # noqa: BLE001 - a fault of hookrouter: what the plugins said must not be lost
@@ -149,9 +162,7 @@ class _Routing:
             self._answer_for_unasked(fault)
         return Routed(self._said.merged(self._plugins.guards(self._called.values())), self._records, fault)
 
-    def _call_all(self, notices: Sequence[str]) -> None:
-        for text in notices:
-            self._said.say("hookrouter", text)
+    def _call_all(self) -> None:
         self._bury()
         loaded = [(info.name, plugin) for info in self._listeners() if (plugin := self._load(info.name)) is not None]
         for info in self._plugins.broken_fail_closed(self._hooks):
@@ -171,6 +182,7 @@ class _Routing:
         self._call_waiting()
         self._said.rewrite()
         self._look_again()
+        self._refuse_for_forgotten()
 
     def _refuse_for_forgotten(self) -> None:
         """Have those guards fail that were to be asked and were not.
@@ -200,40 +212,40 @@ class _Routing:
     def _bury(self) -> None:
         """Take over what the plugins said that have taken an earlier process of this run with them."""
         for plugin, entry in self._progress.dead.items():
-            for name, hook in [key for key in self._progress.calls if key[0] == plugin]:
-                if (reply := self._repeat(name, hook)) is not None:
+            for name, hook in list(self._progress.calls):
+                own = hook.removesuffix(_AGAIN)
+                if name == plugin and own in self._hooks and (reply := self._repeat(name, hook)) is not None:
                     self._said.replies.append((plugin, reply))
                     if plugin in self._last:
                         from hookrouter._routing.second_look import GRANTS, withdraw
 
                         # It cannot be asked again whether it would grant what the input is in the end.
-                        withdraw(self._said, plugin, hook.removesuffix(_AGAIN), GRANTS)
-            entry = {**entry, "hook": entry["hook"].removesuffix(_AGAIN)}
-            self._count(plugin, entry)
-            self._answer_for(plugin, entry)
+                        withdraw(self._said, plugin, own, GRANTS)
+            if self._event == self._context.event:
+                entry = {**entry, "hook": entry["hook"].removesuffix(_AGAIN)}
+                self._count(plugin, entry)
+                self._answer_for(plugin, entry)
         self._said.rewrite()
 
     def _listeners(self) -> list[PluginInfo]:
         """Return the plugins to call: none that has ended an earlier process of this run, or is switched off."""
         listeners = []
         for info in self._called.values():
-            if info.name in self._switched_off:
-                self._skip(info)
-            elif info.name not in self._progress.dead:
-                listeners.append(info)
+            if info.name not in self._switched_off:
+                if info.name not in self._progress.dead:
+                    listeners.append(info)
+                continue
+            hook = next(hook for hook in self._hooks if hook in info.hooks)
+            entry: dict[str, Any] = {"plugin": info.name, "hook": hook, "ms": 0.0, "outcome": "switched off"}
+            self._records.append(entry)
+            health = (self._health or {}).get(info.name)
+            if (
+                health is not None
+                and not health.notified
+                and self._said.say("hookrouter", f"hookrouter: {health.describe(info.name)}") is not None
+            ):
+                entry["told"] = True
         return listeners
-
-    def _skip(self, info: PluginInfo) -> None:
-        hook = next(hook for hook in self._hooks if hook in info.hooks)
-        entry: dict[str, Any] = {"plugin": info.name, "hook": hook, "ms": 0.0, "outcome": "switched off"}
-        self._records.append(entry)
-        health = (self._health or {}).get(info.name)
-        if (
-            health is not None
-            and not health.notified
-            and self._said.say("hookrouter", f"hookrouter: {health.describe(info.name)}") is not None
-        ):
-            entry["told"] = True
 
     def _load(self, plugin: str) -> object | None:
         if (plugin, "import") in self._progress.calls:
@@ -262,8 +274,7 @@ class _Routing:
 
     def _look_again(self) -> None:
         """Ask the plugins in ``last`` once more that have left another input than there is now, if none refuses it."""
-        is_refused = any(reply.verdict in REFUSALS for _, reply in self._said.replies)
-        if not self._looks or self._said.parts is None or is_refused:
+        if not self._looks or self._said.parts is None or self._said.is_refused:
             return
         from hookrouter._routing.second_look import differs, withdraw
 
@@ -272,6 +283,25 @@ class _Routing:
             if differs(self._said, look.left):
                 withdraw(self._said, look.plugin, look.hook)
                 look.again()
+
+    def _ask_about_call(self) -> None:
+        """Ask the plugins in ``last`` about the call whose input a reply to its PermissionRequest has rewritten.
+
+        Claude Code asks no hook of PreToolUse about that.
+        """
+        if self._event != DIALOG_EVENT or not self._last or self._said.parts is None or self._said.is_refused:
+            return
+        from hookrouter._routing.second_look import heed
+
+        hooks = tuple(hook for hook in hook_names(_CALL, self._tool) if hook != RAW_HOOK)
+        payload = {**self._said.payload, "hook_event_name": _CALL, "tool_use_id": ""}
+        context, progress, containment = self._context, self._progress, self._containment
+        call = _Routing(self._plugins, hooks, payload, context, progress, containment, self._health, self._switched_off)
+        call._event, call._used = _CALL, self._used
+        call._called = {name: info for name, info in call._called.items() if name in self._last}
+        call._call_all()
+        self._records += call._records
+        heed(self._said, call._said, context)
 
     def _checked(self, plugin: str, hook: str, result: object, seen: Mapping[str, Any]) -> Taken | None:
         """Return what a plugin replied to the payload that it saw. Raises what it raises; call it in an attempt."""
@@ -299,7 +329,7 @@ class _Routing:
 
     def _guard(self, plugin: str, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if not self._called[plugin].takes(hook, self._value, wakes=self._wakes):
-            return _unasked_wrapper if is_wrapper(function) else _unasked
+            return unasked(function)
         names = argument_names(function)
         if is_wrapper(function):
 
@@ -558,12 +588,3 @@ def _end_what_was_started(seconds: float) -> None:
     from hookrouter.util.system import end_descendants
 
     end_descendants(os.getpid(), seconds)
-
-
-def _unasked(*_given: Any, **_named: Any) -> None:
-    """Stand in for an implementation that is not about this call."""
-
-
-def _unasked_wrapper(*_given: Any, **_named: Any) -> Generator[None, list[Reply], list[Reply]]:
-    """Stand in for a wrapper that is not about this call."""
-    return (yield)

@@ -63,6 +63,11 @@ class Said:
             return None
         return {part: self.payload[part] for part in REWRITING.values() if part in self.payload}
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether a reply refuses."""
+        return any(reply.verdict in REFUSALS for _, reply in self.replies)
+
     def say(self, plugin: str, text: str) -> Reply | None:
         """Show the user a message; return it, or None if the event does not show any."""
         from hookrouter.replies import message

@@ -6,6 +6,7 @@ tool gets. Loaded only if that happens.
 
 from __future__ import annotations
 
+from hookrouter._routing.output import REFUSALS
 from hookrouter._routing.rewrites import same
 from hookrouter._routing.said import REWRITING, Taken
 
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hookrouter._routing.said import Said
+    from hookrouter.context import Context
     from hookrouter.replies import Reply
 
-__all__ = ["GRANTS", "differs", "kept_rewrites", "settled", "withdraw"]
+__all__ = ["GRANTS", "differs", "heed", "kept_rewrites", "settled", "withdraw"]
 
 GRANTS = ("allow", "accept")
 """The verdicts that let something happen, and so are about one input alone."""
@@ -37,6 +39,26 @@ def withdraw(said: Said, plugin: str, hook: str, verdicts: Collection[str] | Non
         if taken.plugin == plugin and (verdicts is None or reply.verdict in verdicts):
             place = next(index for index, (_, given) in enumerate(said.replies) if given is reply)
             said.replies[place : place + 1] = [(plugin, _bare(said, taken))] if taken.rewrites else []
+
+
+def heed(request: Said, call: Said, context: Context) -> None:
+    """Give in the replies to a PermissionRequest what was said of its call, whose input they have rewritten.
+
+    A refusal refuses. Whoever asks for a person, or rewrites it once more, takes back every grant: Claude Code's dialog
+    stays, and a person decides about the input that Claude gave.
+    """
+    from hookrouter.replies import closed
+
+    refusals = [
+        (plugin, refusal)
+        for plugin, reply in call.replies
+        if reply.verdict in REFUSALS and (refusal := closed(context.event, reply.reason or "")) is not None
+    ]
+    request.replies += refusals
+    doubts = [plugin for plugin, reply in call.replies if reply.verdict not in (None, "allow")]
+    if not refusals and (doubts or differs(call, None)):
+        context.warn("a plugin in last does not let the rewritten call pass as it is, so a person decides")
+        request.replies = [one for one in request.replies if one[1].verdict not in GRANTS]
 
 
 def kept_rewrites(said: Said, former: Iterable[Reply], replies: Collection[Reply]) -> list[Reply]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrouter._contract.hook_names import hook_names
 from hookrouter._sandbox.client import find_client
 from hookrouter._sandbox.scripted_model import ScriptedModel, bash
 from hookrouter._sandbox.stage import Stage
@@ -90,11 +91,11 @@ def test_a_guard_that_takes_the_hook_down_refuses_the_call(
 
 REWRITER = """
 from hookrouter import hookimpl
-from hookrouter.replies import PreToolUseReply
+from hookrouter.replies import PermissionRequestReply, PreToolUseReply
 
 @hookimpl(trylast=True)
-def pre_tool_use(event):
-    return PreToolUseReply.allow(updated_input={{**event.raw["tool_input"], "command": "touch {marker}"}})
+def {hook}(event):
+    return {reply}.allow(updated_input={{**event.raw["tool_input"], "command": "touch {marker}"}})
 """
 
 LOOKS = """
@@ -107,23 +108,27 @@ def pre_tool_use_bash(tool_input):
 """
 
 
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 def test_a_guard_in_last_refuses_what_an_event_s_hook_has_made_of_the_call(
-    tmp_path: Path, tmux_server: PrivateTmux, monkeypatch: pytest.MonkeyPatch
+    event: str, tmp_path: Path, tmux_server: PrivateTmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marker = tmp_path / "marker"
+    hook = hook_names(event)[0]
     write_plugin(tmp_path / "site", "guard", LOOKS)
-    write_plugin(tmp_path / "site", "rewriter", REWRITER.format(marker=marker))
+    write_plugin(tmp_path / "site", "rewriter", REWRITER.format(marker=marker, hook=hook, reply=f"{event}Reply"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     stage = Stage(str(tmp_path), "[plugins]\nlast = ['guard']\n")
-    stage.client_home.write_settings({"permissions": {"allow": ["Bash"], "defaultMode": "default"}})
+    # Claude Code asks for permission, or does not.
+    allowed = [] if event == "PermissionRequest" else ["Bash"]
+    stage.client_home.write_settings({"permissions": {"allow": allowed, "defaultMode": "default"}})
     stage.record("Stop")
     stage.install()
     program = find_client()
     assert program is not None
     with ScriptedModel() as model:
-        model.script("echo", bash("echo hello"))
+        model.script("make", bash("mkdir made"))
         with stage.client(program, tmux_server, model) as client:
-            client.submit("please RUN echo")
+            client.submit("please RUN make")
             stage.wait_payload("Stop", timeout=30)
         (result,) = model.tool_results().values()
     with safety("a guard in last lets no rewritten call by"):

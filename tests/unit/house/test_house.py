@@ -20,7 +20,7 @@ BUDGET = {
     "hookrouter/_installation": 1700,
     "hookrouter/_isolation": 855,
     "hookrouter/_mod": 240,
-    "hookrouter/_plugins": 1870,
+    "hookrouter/_plugins": 1885,
     "hookrouter/_routing": 1642,
     "hookrouter/_sandbox": 2219,
     "hookrouter/_serving": 3006,

@@ -364,6 +364,80 @@ def test_what_is_said_again_takes_the_place_of_what_was_said(home: Home) -> None
     ]
 
 
+PERMISSION_REQUEST = EVENTS[1]
+
+OF_THE_CALL: dict[str, tuple[Callable[[Any], Reply | None], str | None]] = {
+    "refuses": (lambda _: PreToolUseReply.deny("no"), "deny"),
+    "asks": (lambda _: PreToolUseReply.ask("is it right?"), None),
+    "rewrites": (lambda given: PreToolUseReply.update_input(PRE_TOOL_USE.changed(given, "ls")), None),
+    "grants": (lambda _: PreToolUseReply.allow(), "allow"),
+    "says nothing": (lambda _: None, "allow"),
+}
+"""What a guard says about the call that a PermissionRequest's reply has made, and what comes of the request."""
+
+
+@pytest.mark.parametrize("form", [form for form, (hook, _) in FORMS.items() if hook != "raw"])
+def test_a_guard_of_the_call_sees_what_a_permission_s_reply_makes_of_it(form: str, home: Home) -> None:
+    seen: list[str] = []
+    for rewriter, (says, (reply, decision)) in itertools.product(FORMS, OF_THE_CALL.items()):
+        seen.clear()
+
+        def look(payload: Any, reply: Callable[[Any], Reply | None] = reply) -> Reply | None:
+            seen.append(PRE_TOOL_USE.text(payload))
+            return reply(payload) if seen[-1] == BAD else None
+
+        def rewrite(payload: Any) -> Reply:
+            return PermissionRequestReply.allow(updated_input=PERMISSION_REQUEST.changed(payload, BAD))
+
+        result = routed(
+            PERMISSION_REQUEST,
+            home,
+            Config(plugin_last=("guard",)),
+            guard=plugin("Guard", implementation(PRE_TOOL_USE, form, look)),
+            rewriter=plugin("Rewriter", implementation(PERMISSION_REQUEST, rewriter, rewrite)),
+        )
+        with safety("a guard in last is asked about the call that the tool gets"):
+            assert (seen, result.output.decision) == ([BAD], decision), (rewriter, says)
+        assert not result.fault
+        assert ("updatedInput" in result.output.stdout) is (decision == "allow")
+
+
+@pytest.mark.parametrize("on_error", ["closed", "open"])
+def test_a_guard_of_the_call_that_fails_or_is_not_in_last(on_error: Any, home: Home) -> None:
+    calls: list[str] = []
+
+    def fail(_: Any) -> None:
+        calls.append("guard")
+        raise RuntimeError("a bug")
+
+    def rewrite(payload: Any) -> Reply:
+        return PermissionRequestReply.allow(updated_input=PERMISSION_REQUEST.changed(payload, BAD))
+
+    made = {
+        "guard": plugin("Guard", implementation(PRE_TOOL_USE, "tool", fail)),
+        "rewriter": plugin("Rewriter", implementation(PERMISSION_REQUEST, "event", rewrite)),
+    }
+    plugins = {"guard": PluginConfig(on_error=on_error)}
+    result = routed(PERMISSION_REQUEST, home, Config(plugin_last=("guard",), plugins=plugins), **made)
+    assert result.output.decision == ("deny" if on_error == "closed" else "allow")
+    assert [(call["plugin"], call["outcome"]) for call in result.calls] == [
+        ("rewriter", "replied"),
+        ("guard", "failed"),
+    ]
+    # One that has ended an earlier process of the run is not called again.
+    progress = RunProgress()
+    entry = {"plugin": "guard", "hook": "pre_tool_use_bash", "ms": 1.0, "outcome": "died", "error": "it ended"}
+    progress.dead["guard"] = {**entry, "killed": False}
+    calls.clear()
+    config = Config(plugin_last=("guard",), plugins=plugins)
+    again = routed(PERMISSION_REQUEST, home, config, progress, **made)
+    assert (again.output.decision, calls) == ("deny" if on_error == "closed" else "allow", [])
+    # It was asked when Claude called: it is not asked again if nothing is rewritten, or if it is not in last.
+    assert routed(PERMISSION_REQUEST, home, Config(plugins=plugins), **made).output.decision == "allow"
+    assert routed(PERMISSION_REQUEST, home, config, guard=made["guard"]).output.decision is None
+    assert calls == []
+
+
 def test_a_plugin_is_called_where_the_user_puts_it(home: Home) -> None:
     called: list[str] = []
 
