@@ -32,6 +32,7 @@ def check_document(call: Call, found: Judgement) -> dict[str, Any]:
         "cwd": call.cwd,
         "decide": found.decide,
         "rule": found.rule,
+        "file": found.file or None,
         "certain": all(part.certain and part.kind != "doubt" for part in found.parts),
         "parts": [
             {
@@ -52,6 +53,8 @@ def check_document(call: Call, found: Judgement) -> dict[str, Any]:
 def check_lines(call: Call, found: Judgement, style: Style, *, unicode: bool) -> Iterator[str]:
     """Yield what a person reads: who decides, the line, and its parts as a tree. Safe to write to a terminal."""
     by = f"by {found.rule}" if found.rule else "no rule is about all of it"
+    if found.file:
+        by += f", of {found.file}"
     bare = next((part for part in found.parts if part.decide == found.decide and not part.rule), None)
     if not found.rule and bare is not None and found.reading is not None:
         by = f"no rule is about: {_named(bare)}"

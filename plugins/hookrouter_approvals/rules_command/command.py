@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from hookrouter.cli.config_file import addition, config_of
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.terminal import DIM, RED, YELLOW, Progress, Style, has_unicode
-from hookrouter.permission_rules.judging import AGENT, ALLOW, Call, Rules
+from hookrouter.permission_rules.judging import AGENT, ALLOW, Call, Rules, with_project
 from hookrouter.permission_rules.rule import EDITING, READING, RUNNING, RuleError
 from hookrouter.shell.reader import client_shell
 from hookrouter.util.clock import now
@@ -53,6 +54,7 @@ _Shell = Annotated[
 
 _MOST_DECIDED = 200_000
 """Dialogs of the journal that are looked at."""
+_PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 _MAX_PAYLOAD = 16 * 1024 * 1024
 
 
@@ -60,12 +62,14 @@ _MAX_PAYLOAD = 16 * 1024 * 1024
 def list_rules(config: _Config = None, as_json: Json = False) -> None:
     """Show the rules in order: what each is about, and what keeps it from deciding anything.
 
+    The rules of this folder's project come last, if it is trusted. They hold beside yours, and the stricter counts.
+
     Said of a rule: which earlier one is about every call of it, so that it decides nothing; why no call can be one of
     it; and for which tools no hook is registered in Claude Code's settings for a session in this folder, so that it is
     not asked.
 
     With --json: file, and rules: rule, decide, about, shadowed_by (null for none), never (why no call is one of it),
-    unregistered (tools).
+    unregistered (tools), file (the project's that has it, null for one of your own).
 
     \b
     Examples:
@@ -76,9 +80,12 @@ def list_rules(config: _Config = None, as_json: Json = False) -> None:
     """
     from hookrouter_approvals.rules_command.listing import listed
 
-    services, used, path = _config(config)
+    here = _here()
+    services, used, path = _config(config, here)
+    project = used.project_rules
     with redirect_stdout(sys.stderr):
-        found = listed(services, Rules.of(used.approvals.rules), _here())
+        found = [{**one, "file": None} for one in listed(services, Rules.of(used.approvals.rules), here)]
+        found += [{**one, "file": project.file} for one in listed(services, Rules.of(project.rules), here)]
     if as_json:
         echo_json({"file": path, "rules": found})
         return
@@ -86,6 +93,8 @@ def list_rules(config: _Config = None, as_json: Json = False) -> None:
     for number, one in enumerate(found, 1):
         typer.echo(f"{number:3}. {one['decide']:<6} {printable(one['rule'])}")
         typer.echo(f"            {style(printable(one['about']), DIM)}")
+        if one["file"] is not None:
+            _note(style, f"of {one['file']}", DIM)
         if one["shadowed_by"] is not None:
             _note(style, f"never decides: {one['shadowed_by']} comes before it and covers all of it", YELLOW)
         if one["never"]:
@@ -126,11 +135,11 @@ def check(
     """Say which rule decides on a call, and why: how it was read, and what each part of it gets. Runs nothing.
 
     A command line is shown as a tree of what it does: its commands, the files that are opened, and what is not certain.
-    The strictest part decides.
+    The strictest part decides, and of your rules and those of the session's project, the stricter.
 
-    With --json: tool, folder, cwd, decide (allow, deny, agent, person), rule (empty if none is about all of it),
-    certain, and parts: kind (call, command, write, read, doubt), text, start, end (in the line), within (what contains
-    it), decide (empty: it has no say), rule, certain.
+    With --json: tool, folder, cwd, decide (allow, deny, agent, person), rule (empty if none is about all of it), file
+    (the project's that has the rule, null for one of your own), certain, and parts: kind (call, command, write, read,
+    doubt), text, start, end (in the line), within (what contains it), decide (empty: it has no say), rule, certain.
 
     \b
     Examples:
@@ -148,8 +157,9 @@ def check(
     from hookrouter_approvals.rules_command.checking import check_document, check_lines
 
     call = _call(command, tool, path, url, tool_input, cwd, project, _shell(shell))
-    _, used, _ = _config(config)
-    found = Rules.of(used.approvals.rules).judge(call)
+    _, used, _ = _config(config, call.folder)
+    users = Rules.of(used.approvals.rules).judge(call)
+    found = with_project(users, used, call) or users
     if as_json:
         echo_json(check_document(call, found))
     else:
@@ -181,6 +191,8 @@ def try_rules(
 ) -> None:
     """Try the rules on the tool calls of the past, as Claude Code's transcripts on this machine have them.
 
+    The rules of each call's project count too, as they are trusted now.
+
     Says how many would have been allowed, refused, or left to the agent or a person; what would most often have waited
     for a person; which rules were never used; what changes with another config; and which rules would allow what was
     allowed by hand five times or more, the narrowest first, never one that a refusing rule overlaps.
@@ -211,7 +223,9 @@ def try_rules(
         raise CommandError(f"{folder}: there is no such folder; --transcripts names another one")
     since = now() - days * 86400 if days else None
     person, others = _decided(services, since)
-    trial = Trial(Rules.of(used.approvals.rules), new, _shell(shell), by_person=person, by_others=others)
+    config_in = cache(lambda folder: _config(None, folder)[1])
+    rules, of = Rules.of(used.approvals.rules), _shell(shell)
+    trial = Trial(rules, new, of, config_in=config_in, by_person=person, by_others=others)
     found = Transcripts(folder, since, lambda count: progress.add(count))
     with Progress("hookrouter: reading the transcripts", found.size) as progress:
         try:
@@ -285,12 +299,17 @@ def preset(
         typer.echo(printable(f"{path}: has all rules of {name}"))
 
 
-def _config(path: str | None) -> tuple[Application, Config, str]:
-    """Return the services, the config that is meant, and its file. Raises CommandError."""
+def _config(path: str | None, folder: str | None = None) -> tuple[Application, Config, str]:
+    """Return the services, the config that is meant, and its file; with the rules of a folder's project.
+
+    Raises CommandError.
+    """
+    # Where Claude Code runs this, the variable names that session's project.
+    environ = os.environ if folder is None else {**os.environ, _PROJECT_VARIABLE: folder}
     with redirect_stdout(sys.stderr):
-        services = Application.from_environ(share=False)
+        services = Application.from_environ(environ, share=False, project=folder)
     if path is not None:
-        return services, config_of(services, path), path
+        return services, config_of(services, path)._with(project_rules=services.config.project_rules), path
     if services.config.problems:
         raise CommandError(f"{services.config.problems[0]}; correct the file first: hookrouter config check")
     return services, services.config, services.home.config_file

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call
+from hookrouter.config import Config
+from hookrouter.permission_rules.judging import AGENT, ALLOW, DENY, PERSON, Call, with_project
 from hookrouter.permission_rules.rule import EDITING, RUNNING
 from hookrouter.util.text import printable
 from hookrouter_approvals.rules_command.proposals import ByHand, plain_command
@@ -13,7 +14,7 @@ from hookrouter_approvals.rules_command.tally import Tally
 from hookrouter_approvals.rules_command.transcripts import FAILED, RAN, REFUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from hookrouter.permission_rules.judging import JudgedPart, Judgement, Rules
     from hookrouter_approvals.rules_command.transcripts import PastCall, Transcripts
@@ -82,13 +83,15 @@ class Trial:
         new: Rules | None = None,
         shell: str = "bash",
         *,
+        config_in: Callable[[str], Config] = lambda _folder: Config(),
         by_person: Collection[str] = (),
         by_others: Collection[str] = (),
     ) -> None:
         """Try ``rules``, and compare them with ``new``.
 
         ``by_person`` and ``by_others`` are the ids of calls whose dialogs hookrouter has seen a person, or somebody
-        else, decide; for the others the transcript is all there is.
+        else, decide; for the others the transcript is all there is. ``config_in`` returns the config with the rules of
+        a session's project, by its folder.
         """
         self.rules, self.new = rules, new
         self.calls = self.refused = self.uncertain = self.by_hand = 0
@@ -98,7 +101,7 @@ class Trial:
         self.changes: dict[tuple[str, str], list[Any]] = {}
         self._hand = ByHand()
         self._by_person, self._by_others = by_person, by_others
-        self._shell = shell
+        self._shell, self._config_in = shell, config_in
         self._cached = lru_cache(maxsize=_CACHED)(self._judge)
 
     def add(self, call: PastCall) -> None:
@@ -148,10 +151,12 @@ class Trial:
 
     def _judge(self, tool: str, key: str, value: str, folder: str, cwd: str) -> tuple[_Verdict, _Verdict | None]:
         call = Call(tool, {key: value} if key else {}, folder, cwd, self._shell)
-        today = self.rules.judge(call)
+        config, users = self._config_in(folder), self.rules.judge(call)
+        today = with_project(users, config, call) or users
         if self.new is None:
             return _verdict(tool, today), None
-        return _verdict(tool, today), _verdict(tool, self.new.judge(call, today.reading))
+        later = self.new.judge(call, users.reading)
+        return _verdict(tool, today), _verdict(tool, with_project(later, config, call) or later)
 
     def _who(self, call: PastCall, value: str, verdict: _Verdict) -> str:
         if verdict.decide != PERSON or verdict.rules:

@@ -231,3 +231,67 @@ def test_a_preset_is_without_the_rules_that_are_there(data: st.DataObject) -> No
     has = frozenset(data.draw(st.lists(st.sampled_from(rules))))
     left = tomllib.loads(preset_text(name, has)).get("approvals", {"rules": []})["rules"]
     assert [(one["tool"], one["decide"]) for one in left] == [rule for rule in rules if rule not in has]
+
+
+@pytest.fixture
+def project(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Return the folder of a project that is trusted, with rules of its own."""
+    folder = tmp_path / "project"
+    file = folder / ".claude" / "hookrouter" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(table("Bash(git commit:*)", "person") + table("Bash(rm:*)", "person"))
+    assert main(["trust", str(folder), "--yes"]) == 0
+    capsys.readouterr()
+    return folder
+
+
+def test_the_rules_of_a_project_count_in_its_sessions(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(project / ".claude" / "hookrouter" / "config.toml")
+    # Of whatever session this is run in: --project says which one is meant.
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/")
+    for line, decide, rule, its_file, code in (
+        ("git commit", "person", "Bash(git commit:*)", file, 1),
+        ("git status", "allow", "Bash(git:*)", None, 0),
+        ("rm x", "deny", "Bash(rm:*)", None, 1),
+    ):
+        for words in (("--project", str(project)), ("--cwd", str(project))):
+            found = document(capsys, "check", line, *words, code=code)
+            assert (found["decide"], found["rule"], found["file"]) == (decide, rule, its_file)
+    assert document(capsys, "check", "git commit", "--project", "/")["file"] is None
+    main(["rules", "check", "git commit", "--project", str(project)])
+    assert f"by Bash(git commit:*), of {file}" in capsys.readouterr().out
+    # Another file of the user's own takes none of them away.
+    other = project / "other.toml"
+    other.write_text(table("*", "allow"))
+    words = ("git commit", "--project", str(project), "--config", str(other))
+    assert document(capsys, "check", *words, code=1)["file"] == file
+
+    monkeypatch.chdir(project)
+    listed = document(capsys, "list")["rules"]
+    assert [one["rule"] for one in listed if one["file"] is None] == [rule for rule, _ in RULES]
+    assert [one["rule"] for one in listed if one["file"] == file] == ["Bash(git commit:*)", "Bash(rm:*)"]
+    assert main(["rules", "list"]) == 0
+    assert f"of {file}" in capsys.readouterr().out
+
+
+def test_the_past_is_tried_with_the_rules_of_each_call_s_project(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transcripts, new = tmp_path / "transcripts", tmp_path / "new.toml"
+    new.write_text(table("*", "allow"))
+    transcripts.mkdir()
+    for number, cwd in enumerate((project, "/")):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "git commit"}}
+        line = {
+            "type": "assistant",
+            "cwd": str(cwd),
+            "message": {"content": [call]},
+            "timestamp": "2026-11-28T00:00:00Z",
+        }
+        (transcripts / f"{number}.jsonl").write_text(json.dumps({**line, "sessionId": str(number)}) + "\n")
+    found = document(capsys, "try", "--days", "0", "--transcripts", str(transcripts), "--config", str(new))
+    assert (found["decided"]["person"], found["decided"]["allow"]) == (1, 1)
+    # The project's rules hold beside the other file, too.
+    assert found["changes"] == []

@@ -413,7 +413,7 @@ def test_a_guard_of_the_call_that_fails_or_is_not_in_last(on_error: Any, home: H
     def rewrite(payload: Any) -> Reply:
         return PermissionRequestReply.allow(updated_input=PERMISSION_REQUEST.changed(payload, BAD))
 
-    made = {
+    made: dict[str, Any] = {
         "guard": plugin("Guard", implementation(PRE_TOOL_USE, "tool", fail)),
         "rewriter": plugin("Rewriter", implementation(PERMISSION_REQUEST, "event", rewrite)),
     }
