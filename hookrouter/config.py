@@ -388,6 +388,9 @@ class Config(Value):
     """The hooks that are commands, in the order of the file."""
     project_rules: ProjectRules = ProjectRules()
     """Not of this file: those of the session's project, if it is trusted."""
+    project_plugins: Mapping[str, str] = NO_ITEMS
+    """Not of this file: the plugins of that project, and by what name the home remembers how each has fared, since
+    another project may have one of the same name."""
 
     if not TYPE_CHECKING:
 

@@ -205,7 +205,7 @@ def _stand_in(_plugin: str, _hook: str, function: Callable[..., Any]) -> Callabl
 
 def _skipped(app: Services, hooks: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Return the plugins that would listen, and are not called."""
-    off = circuit_breaker.open_circuits(circuit_breaker.read(app.home), app.config)
+    off = circuit_breaker.open_circuits(circuit_breaker.of_run(circuit_breaker.read(app.home), app.config), app.config)
     refusing = {info.name for info in app.plugins.broken_fail_closed(hooks)}
     for info in app.plugins.listing():
         # Of one that could never be imported it is not known which hooks it has: these may be some of them.

@@ -7,7 +7,8 @@ refuses every time that it fails.
 
 One document in the state folder holds it, ``plugins-health.json``. It is written when a plugin fails, when one is back,
 and when one leaves something changed for the first time in a day; a hook run reads it if some plugin listens. It
-also says which plugins are called in a process of their own from now on, since they have ended the hook's.
+also says which plugins are called in a process of their own from now on, since they have ended the hook's. A project's
+plugin has its folder behind its name there, because another project may have one of the same name.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ __all__ = [
     "NAME",
     "WINDOW",
     "Health",
+    "bare",
     "claim_trial",
     "decoded",
     "is_due",
     "isolate",
     "note",
+    "of_run",
     "open_circuits",
     "read",
     "reset",
@@ -55,6 +58,9 @@ WINDOW = 3600.0
 
 KIND, NAME = "plugins", "health"
 """The document."""
+
+_OF_PROJECT = " of /"
+"""What begins, behind a plugin's name in the document, its project's folder: no plugin's name has it."""
 
 _KEYS = {"isolated": "apart", "isolated_by": "apart_by", "notified": "told", "side_effects": "left"}
 """The fields of :class:`Health` whose keys in the document are other words."""
@@ -121,16 +127,28 @@ class Health(Value):
 
 
 def read(home: Home) -> dict[str, Health]:
-    """Return what is known, by the plugin's name; nothing if there is no document or it cannot be used."""
+    """Return what is known, by the name in the document; nothing if there is none or it cannot be used."""
     return decoded(look(home, KIND, NAME))
 
 
 def decoded(document: Mapping[str, object]) -> dict[str, Health]:
-    """Return what the document says, by the plugin's name; nothing for what something else has written."""
+    """Return what the document says, by the name in it; nothing for what something else has written."""
     tables = document.get("plugins")
     if not isinstance(tables, dict):
         return {}
     return {name: health for name, table in tables.items() if (health := _decoded(table)) is not None}
+
+
+def of_run(known: Mapping[str, Health], config: Config) -> dict[str, Health]:
+    """Return what is known of the plugins of one run, by their names."""
+    names = config.project_plugins
+    own = {name: known[key] for name, key in names.items() if key in known}
+    return {**{name: health for name, health in known.items() if name not in names}, **own}
+
+
+def bare(name: str) -> str:
+    """Return a plugin's own name for one of the document."""
+    return name.partition(_OF_PROJECT)[0]
 
 
 def open_circuits(known: Mapping[str, Health], config: Config) -> dict[str, Health]:
@@ -149,7 +167,7 @@ def is_due(health: Health, now: float) -> bool:
 
 
 def claim_trial(home: Home, name: str) -> bool:
-    """Take it upon this run to try a plugin again; False if another run has done so just now."""
+    """Take it upon this run to try a plugin again; False if another has done so. ``name`` is that in the document."""
 
     def claim(known: dict[str, Health], now: float) -> bool:
         health = known.get(name)
@@ -162,7 +180,7 @@ def claim_trial(home: Home, name: str) -> bool:
 
 
 def note(home: Home, known: Mapping[str, Health], records: Sequence[Mapping[str, Any]], config: Config) -> None:
-    """Remember what the calls of one run showed; ``known`` is what was read at its beginning.
+    """Remember what the calls of one run showed; ``known`` is what was known of its plugins at its beginning.
 
     ``records`` are the journal's entries of the calls. Nothing is written if there is nothing new. Never raises:
     what cannot be remembered must not stop a hook.
@@ -196,7 +214,8 @@ def note(home: Home, known: Mapping[str, Health], records: Sequence[Mapping[str,
     if not failed and not back and not fresh and not said and not isolated:
         return
 
-    def change(found: dict[str, Health], now: float) -> bool:
+    def change(known: dict[str, Health], now: float) -> bool:
+        found = of_run(known, config)
         for name, error in failed.items():
             found[name] = _failed(found.get(name) or Health(), error, config.plugin(name), now)
         for name, reason in isolated.items():
@@ -210,13 +229,16 @@ def note(home: Home, known: Mapping[str, Health], records: Sequence[Mapping[str,
             health = found.get(name) or Health()
             side_effects = {**health.side_effects, **dict.fromkeys(sorted(left[name]), now)}
             found[name] = health._with(side_effects=side_effects)
+        known.update({config.project_plugins.get(name, name): health for name, health in found.items()})
         return True
 
     _change(home, change)
 
 
 def isolate(home: Home, ended: Mapping[str, str]) -> None:
-    """Have these plugins called in another process from now on; ``ended`` says in which hook each was.
+    """Have these plugins, by their names in the document, called in another process from now on.
+
+    ``ended`` says in which hook each was.
 
     A hook run ended there, by the plugin or because somebody killed it: what is remembered is no failure. Never raises.
     """
@@ -242,16 +264,24 @@ def will_trip(known: Mapping[str, Health], name: str, config: Config) -> bool:
 
 def switched_off(name: str) -> str:
     """Return, as the end of a sentence, what it means for a plugin to be switched off."""
+    name = bare(name)
     minutes = f"{COOL_DOWN / 60:.0f} minutes"
     return f"it is switched off and will be tried again after {minutes}, or after `hookrouter plugins enable {name}`"
 
 
 def reset(home: Home, name: str) -> bool:
-    """Forget what is known of a plugin, so that it is called again; return whether anything was known of it.
+    """Forget what is known of all plugins of a name, so that they are called again; return whether anything was.
 
     Raises hookrouter.storage.interface.StoreError if the document cannot be written.
     """
-    return _changed(home, lambda known, _now: known.pop(name, None) is not None)
+
+    def forget(known: dict[str, Health], _now: float) -> bool:
+        named = [one for one in known if bare(one) == name]
+        for one in named:
+            del known[one]
+        return bool(named)
+
+    return _changed(home, forget)
 
 
 def _is_to_recover(health: Health) -> bool:

@@ -15,7 +15,7 @@ from hookrouter.util import fastjson
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
 
     from hookrouter.storage.home import Home
 
@@ -25,8 +25,11 @@ __all__ = ["CrashMark", "stale_marks"]
 class CrashMark:
     """A file that names the call that this process is in. Locked while the process lives, removed when it is done."""
 
-    def __init__(self, home: Home, plugins: Collection[str]) -> None:
-        """Make the file; it names calls of ``plugins`` and of no other. Raises OSError."""
+    def __init__(self, home: Home, plugins: Mapping[str, str]) -> None:
+        """Make the file; it names calls of ``plugins`` and of no other, by the names that these stand for.
+
+        Raises OSError.
+        """
         self._plugins = plugins
         folder = _marks(home)
         self._path = os.path.join(folder, f"{os.getpid()}-{os.urandom(4).hex()}")
@@ -41,7 +44,7 @@ class CrashMark:
 
     def name(self, plugin: str, hook: str) -> None:
         """Name the call that begins."""
-        data = fastjson.dumps([plugin, hook] if plugin in self._plugins else None).encode("ascii")
+        data = fastjson.dumps([self._plugins[plugin], hook] if plugin in self._plugins else None).encode("ascii")
         try:
             os.pwrite(self._descriptor, data, 0)
             os.ftruncate(self._descriptor, len(data))

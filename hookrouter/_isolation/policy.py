@@ -61,13 +61,17 @@ def choose(home: Home, listeners: Sequence[PluginInfo], config: Config, warn: Ca
     if document:
         from hookrouter._isolation import circuit_breaker
 
-        health, now = circuit_breaker.decoded(document), time.time()
+        health, now = circuit_breaker.of_run(circuit_breaker.decoded(document), config), time.time()
+        names = config.project_plugins
         circuits = circuit_breaker.open_circuits(health, config)
         switched_off = frozenset(
             info.name
             for info in listeners
             if info.name in circuits
-            and not (circuit_breaker.is_due(circuits[info.name], now) and circuit_breaker.claim_trial(home, info.name))
+            and not (
+                circuit_breaker.is_due(circuits[info.name], now)
+                and circuit_breaker.claim_trial(home, names.get(info.name, info.name))
+            )
         )
     called = third_party(info for info in listeners if info.name not in switched_off)
     if not called:

@@ -102,7 +102,8 @@ class Project(Value, kw_only=True):
             if table is not None:
                 tables[plugin.name] = _over(table, config.plugins.get(plugin.name))
             own.append(plugin)
-        config = config._with(plugins={**config.plugins, **tables})
+        remembered = {plugin.name: f"{plugin.name} of {self.folder}" for plugin in own}
+        config = config._with(plugins={**config.plugins, **tables}, project_plugins=remembered)
         return (*index, *own), self._with_rules(config), tuple(own)
 
     def _with_rules(self, config: Config) -> Config:

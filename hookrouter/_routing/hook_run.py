@@ -346,7 +346,8 @@ class _HookRun:
         from hookrouter._isolation.progress import RunProgress
 
         try:
-            mark = CrashMark(self._home, isolation.third_party)
+            names = self._plugins().all_config.project_plugins
+            mark = CrashMark(self._home, {name: names.get(name, name) for name in isolation.third_party})
         except OSError:
             # A home that cannot be written does not stop a hook.
             return self._route(isolation, RunProgress(trace=self._trace))

@@ -119,7 +119,7 @@ def _summary(services: Application, info: PluginInfo, health: Health | None) -> 
             "until": iso(health.until),
             "text": health.describe(info.name),
         },
-        "trouble": known.trouble() if (known := circuit_breaker.read(services.home).get(info.name)) is not None else [],
+        "trouble": known.trouble() if (known := _health(services).get(info.name)) is not None else [],
         "problems": list(info.problems),
         "hints": list(info.hints),
     }
@@ -127,7 +127,11 @@ def _summary(services: Application, info: PluginInfo, health: Health | None) -> 
 
 def _switched_off(services: Application) -> dict[str, Health]:
     """Return what the circuit breaker keeps from being called."""
-    return circuit_breaker.open_circuits(circuit_breaker.read(services.home), services.config)
+    return circuit_breaker.open_circuits(_health(services), services.config)
+
+
+def _health(services: Application) -> dict[str, Health]:
+    return circuit_breaker.of_run(circuit_breaker.read(services.home), services.config)
 
 
 def _tell_head(summary: Mapping[str, Any]) -> None:
@@ -458,7 +462,8 @@ def _is_enabled(services: Application, name: str) -> bool:
 
 def _reset(services: Application, name: str) -> tuple[bool, bool]:
     """Forget what a plugin has failed at; return whether there was anything, and whether it had been switched off."""
-    was_off = name in _switched_off(services)
+    off = circuit_breaker.open_circuits(circuit_breaker.read(services.home), services.config)
+    was_off = any(circuit_breaker.bare(one) == name for one in off)
     try:
         return circuit_breaker.reset(services.home, name), was_off
     except StoreError as error:

@@ -55,7 +55,7 @@ class PluginsCheck:
             yield Finding(OK, self.name, message)
         known = circuit_breaker.read(app.home)
         for name, health in circuit_breaker.open_circuits(known, app.config).items():
-            reset = f"fix it, then: hookrouter plugins enable {name}"
+            reset = f"fix it, then: hookrouter plugins enable {circuit_breaker.bare(name)}"
             yield Finding(WARNING, "plugins", health.describe(name), reset)
         yield from _in_trouble(known, app.config)
         # What is wrong with a plugin, or its own settings, is told with what follows from it: broken, or its defaults.
@@ -81,14 +81,15 @@ def _in_trouble(known: Mapping[str, Health], config: Config) -> Iterator[Finding
     now = time.time()
     for name, health in sorted(known.items()):
         closed = config.plugin(name).on_error == "closed"
-        fix = f"hookrouter plugins info {name} and hookrouter logs show more; fix it"
+        bare = circuit_breaker.bare(name)
+        fix = f"hookrouter plugins info {bare} and hookrouter logs show more; fix it"
         if health.isolated and not closed:
             yield Finding(
                 WARNING,
                 "plugins",
                 f"a hook process ended in a call of plugin {name}, or could not interrupt it "
                 f"({health.isolated_by or health.error}), so it is called in a process of its own, which takes longer",
-                f"fix it, then: hookrouter plugins enable {name}",
+                f"fix it, then: hookrouter plugins enable {bare}",
             )
         elif health.is_failing and closed:
             text = f"plugin {name} fails, so all that it guards is refused: {health.trouble()[0]}"

@@ -156,6 +156,20 @@ def test_a_guard_that_fails_open_says_nothing_once_it_is_changed(place: Place) -
     assert f"hookrouter trust {place.root}" in json.loads(start)["systemMessage"]
 
 
+def test_a_guard_that_fails_switches_off_none_of_the_same_name_in_another_project(place: Place, tmp_path: Path) -> None:
+    other = Place(tmp_path / "other")
+    other.home = place.home
+    place.write("guard.py", GUARD.replace("return PreToolUseReply.deny(WHY)", "raise RuntimeError('a bug')"))
+    for one in (place, other):
+        one.run("trust", "--yes")
+    for _ in range(5):
+        said = place.run("run", "pre-tool-use", given={**sample("PreToolUse", "Bash"), "cwd": str(place.root)})
+    assert "is switched off" in said
+    assert "is switched off" in place.run("explain", "PreToolUse", "--tool", "Bash", code=None)
+    assert other.hook() == "guard: not here"
+    assert "hookrouter plugins enable guard" in place.run("doctor", code=None, cwd=place.home)
+
+
 def test_helpers_of_two_projects_and_of_the_home_are_their_own(place: Place, tmp_path: Path) -> None:
     second = Place(tmp_path / "second")
     second.home = place.home

@@ -216,3 +216,32 @@ def test_why_a_plugin_has_a_process_of_its_own_is_kept_beside_later_failures(hom
     assert "left no record" in circuit_breaker.read(home)["other"].isolated_by
     run(home, record("none", "third", left=["closed descriptors that are not its own"]))
     assert circuit_breaker.read(home)["third"].isolated_by == "closed descriptors that are not its own in stop"
+
+
+def test_plugins_of_one_name_in_two_projects_and_the_home_are_told_apart(home: Home, clock: Clock) -> None:
+    first, second, own = (
+        Config(project_plugins={"guard": "guard of /first"}),
+        Config(project_plugins={"guard": "guard of /second"}),
+        Config(),
+    )
+
+    def known(config: Config) -> dict[str, Health]:
+        return circuit_breaker.of_run(circuit_breaker.read(home), config)
+
+    failed = {"plugin": "guard", "hook": "pre_tool_use", "outcome": "failed", "error": "a bug"}
+    for _ in range(5):
+        circuit_breaker.note(home, known(first), [failed], first)
+    circuit_breaker.note(home, known(second), [failed], second)
+    assert {name: health.failures for name, health in circuit_breaker.read(home).items()} == {
+        "guard of /first": 5,
+        "guard of /second": 1,
+    }
+    off = [config for config in (first, second, own) if "guard" in circuit_breaker.open_circuits(known(config), config)]
+    assert off == [first]
+    assert "guard" not in known(own)
+    # The command that the user is told names the plugin as it is called.
+    assert "`hookrouter plugins enable guard`" in circuit_breaker.switched_off("guard of /first")
+    circuit_breaker.note(home, known(second), [{**failed, "outcome": "none"}], second)
+    assert (known(second)["guard"].failures, known(first)["guard"].failures) == (0, 5)
+    assert circuit_breaker.reset(home, "guard")
+    assert circuit_breaker.read(home) == {}
