@@ -198,8 +198,9 @@ class PluginConfig(Value):
     """`false` switches the plugin off."""
     on_error: Annotated[str, ("open", "closed"), '"closed"'] = "open"
     """What a failure of the plugin means: `"open"` records it and lets the call pass, `"closed"` refuses the call."""
-    timeout: Annotated[float, "seconds", "30"] = 10.0
-    """How long the plugin may take in one hook run, for all its calls together and its import."""
+    timeout: Annotated[float | None, "seconds", "30"] = None
+    """How long the plugin may take in one hook run, for all its calls together and its import. Without it: as long as
+    the plugin says that it needs, or 10 seconds; `hookrouter plugins info NAME` shows it."""
     settings: Annotated[Mapping[str, object], "table", '{ folder = "~/notes" }'] = NO_ITEMS
     """The plugin's own settings; `hookrouter plugins info NAME` lists them."""
     breaker: Annotated[int, "count", "3"] = 5

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENTRY_POINT_GROUP",
+    "LONGEST_TIMEOUT",
     "LONGEST_WAIT",
     "PROJECT_NAME",
+    "TIMEOUT",
     "Waits",
     "hookimpl",
     "hookspec",
@@ -48,6 +50,13 @@ PROJECT_NAME = "hookrouter"
 
 ENTRY_POINT_GROUP = "hookrouter"
 """The entry-point group under which an installed distribution announces its plugins."""
+
+TIMEOUT = f"{PROJECT_NAME}_timeout"
+"""The attribute by which a plugin, a module or a class, says how many seconds it needs in one hook run by default:
+``hookrouter_timeout = 60``. What the user sets as ``[plugins.NAME] timeout`` counts before it."""
+
+LONGEST_TIMEOUT = 600.0
+"""The most seconds that a plugin may declare so. One that waits for somebody has :func:`waits`."""
 
 IMPLEMENTATION = f"{PROJECT_NAME}_impl"
 """The attribute in which pluggy looks for the options of an implementation."""

@@ -31,7 +31,7 @@ KIND = "config"
 ALARM = "broken-config"
 """The kind of the documents that say who was told of the file's problems; they go once it has none."""
 
-FORMAT = 14
+FORMAT = 15
 """The version of the compiled form; a cache of another one is not read."""
 
 

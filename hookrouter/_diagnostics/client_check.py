@@ -153,7 +153,9 @@ def _config(config: Config, terminal: str, channel: str = "keys") -> str:
         lines.append(f"approvals.rules = {_toml(rules)}")
     lines.append(f"plugins.order = {_toml(config.plugin_order)}")
     for name, entry in config.plugins.items():
-        table = {"enabled": entry.enabled, "on_error": entry.on_error, "timeout": entry.timeout}
+        table: dict[str, object] = {"enabled": entry.enabled, "on_error": entry.on_error}
+        if entry.timeout is not None:
+            table["timeout"] = entry.timeout
         lines.append(f"plugins.{json.dumps(name)} = {_toml({**table, 'settings': entry.settings})}")
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import HOLDING, keys_of
 from hookrouter._config.toml_lines import lines_of
 from hookrouter._config.validation import Problem, hide
-from hookrouter._plugins.registry import ALONE, PluginStatus
+from hookrouter._plugins.registry import ALONE, DECLARED, PluginStatus
 from hookrouter.config import (
     DIALOG_KINDS,
     EVERY_KIND,
@@ -396,10 +396,12 @@ def _plugin_values(app: Services, name: str) -> Iterator[tuple[str, object, str]
     info = next((info for info in app.plugins.listing() if info.name == name), None)
     for field in keys_of(PluginConfig):
         if field != "settings":
-            value = getattr(entry, field)
+            value, source = getattr(entry, field), kept
             if field == "enabled" and info is not None and info.reason == ALONE:
                 value = False
-            yield f"plugins.{name}.{field}", value, kept
+            if field == "timeout" and info is not None:
+                value, source = info.timeout, PLUGIN if info.timeout_from == DECLARED else kept
+            yield f"plugins.{name}.{field}", value, source
     where = f"plugins.{name}.settings" if info is None else info.settings_key
     for key, value in app.plugins.settings(name).items():
         yield f"{where}.{key}", value, KEPT if kept == KEPT and key in entry.settings else PLUGIN

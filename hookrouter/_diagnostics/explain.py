@@ -145,7 +145,7 @@ def _calls(
     infos = {info.name: info for info in app.plugins.listeners(hooks) if info.name not in off}
     for info in infos.values():
         try:
-            with time_limit(app.plugins.config(info.name).timeout):
+            with time_limit(info.timeout):
                 loaded.append((info.name, app.plugins.load(info.name)))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
@@ -168,7 +168,7 @@ def _calls(
             name = implementation.plugin_name
             if hook not in infos[name].hooks or not infos[name].takes(hook, value, wakes=hook in infos[name].wakes):
                 continue
-            waits, table = waiting(implementation.function), app.plugins.config(name)
+            waits = waiting(implementation.function)
             order = "tryfirst" if implementation.tryfirst else "trylast" if implementation.trylast else None
             found.append(
                 {
@@ -178,8 +178,9 @@ def _calls(
                     "place": placed.get(name),
                     "order": None if name in placed else order,
                     "waits": None if waits is None else waits.seconds,
-                    "on_error": table.on_error,
-                    "timeout": table.timeout,
+                    "on_error": app.plugins.config(name).on_error,
+                    "timeout": infos[name].timeout,
+                    "timeout_from": infos[name].timeout_from,
                 }
             )
     found.sort(key=lambda call: call["waits"] is not None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,8 +26,6 @@ __all__ = ["Replay", "ReplayError", "choose", "replay"]
 
 _COMPARED = ("plugin", "hook", "outcome", "error", "left", "updatedInput", "updatedToolOutput", "updatedMCPToolOutput")
 """What of a plugin's call is compared; its time differs in any case."""
-
-_REMAINING = re.compile(r"(?<=longer than the )[0-9.e-]+(?= s that were left of its timeout)")
 
 
 class ReplayError(HookrouterError):
@@ -116,20 +113,15 @@ def replay(app: Services, entry: Entry, kept: Kept, *, for_real: bool = False, s
 
 def _outcome(record: Mapping[str, Any], exit_code: int | None, stdout: str, stderr: str) -> dict[str, Any]:
     try:
-        output = json.loads(_steady(stdout))
+        output = json.loads(stdout)
     except (ValueError, RecursionError):
-        output = _steady(stdout)
+        output = stdout
     return {
         "outcome": text(record, "outcome"),
         "by": text(record, "by"),
-        "reason": _steady(text(record, "reason")),
-        "plugins": [{key: _steady(call[key]) for key in _COMPARED if key in call} for call in calls(record)],
+        "reason": text(record, "reason"),
+        "plugins": [{key: call[key] for key in _COMPARED if key in call} for call in calls(record)],
         "exit_code": exit_code,
         "output": output,
-        "stderr": _steady(stderr),
+        "stderr": stderr,
     }
-
-
-def _steady(value: Any) -> Any:
-    """Return a text without what is left of a timeout, which is never the same twice; anything else as it is."""
-    return _REMAINING.sub("…", value) if isinstance(value, str) else value

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING
 
 from hookrouter._contract.hook_names import WAKING_HOOK
 from hookrouter._contract.tables import EVENTS
-from hookrouter._inspection.validation import known_hooks, validate
+from hookrouter._inspection.validation import declared_timeout, is_timeout_misplaced, known_hooks, validate
 from hookrouter._plugins.files import is_file, why_unsafe
-from hookrouter._plugins.index import file_stamp
+from hookrouter._plugins.index import NOTHING_KNOWN, file_stamp
 from hookrouter._plugins.manager import implementations, load_object
 from hookrouter._plugins.script_metadata import LONGEST, why_unmet
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.markers import (
     PROJECT_NAME,
+    TIMEOUT,
     is_if_known,
     is_ruled,
     is_scripted,
@@ -94,27 +95,14 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
             raise ImportError(reason)
         plugin = load_object(value)
         found = validate(name, plugin)
+        timeout = declared_timeout(plugin)
         optional = sorted(implementations(plugin).keys() - found)
         unmarked = _unmarked(plugin, found)
         table_of_its_own = own_table(found)
         settings = _settings(table_of_its_own or f"plugins.{name}.settings", found, table, files)
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises at import, sys.exit included
         text = describe_error(error, MAX_ERROR)
-        return {
-            "hooks": _hooks_of_misfit(plugin),
-            "waits": {},
-            "ruled": [],
-            "scripted": [],
-            "stateless": [],
-            "if_known": [],
-            "matching": [],
-            "wakes": [],
-            "files": _stamped(files),
-            "hints": [],
-            "settings": None,
-            "table": "",
-            "error": text,
-        }
+        return {**NOTHING_KNOWN, "hooks": _hooks_of_misfit(plugin), "files": _stamped(files), "error": text}
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in (*found.values(), *unmarked.values()))
     files.update(code.co_filename for code in codes if code is not None)
     files.update(_class_files(plugin))
@@ -130,6 +118,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
         "if_known": sorted(hook for hook, function in found.items() if is_if_known(function)),
         "matching": matching(found),
         "wakes": waking(found),
+        "timeout": timeout,
         "files": _stamped(files),
         "hints": [
             *(f"{name} has a hook's name but no @hookimpl" for name in unmarked),
@@ -137,7 +126,7 @@ def describe(name: str, value: str, table: Mapping[str, object], *, ask: bool = 
                 f"{hook} is not a hook of this version, and is not called: it is marked as optional"
                 for hook in optional
             ),
-            *_marked_in_vain(found),
+            *_marked_in_vain(plugin, found),
         ],
         "settings": settings,
         "table": table_of_its_own,
@@ -171,8 +160,10 @@ def _has_matcher(hook: str) -> bool:
     return any(record.hook == hook and record.matcher is not None for record in EVENTS.values())
 
 
-def _marked_in_vain(found: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
+def _marked_in_vain(plugin: object, found: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
     """Yield a line for each marker that does nothing where it stands."""
+    if is_timeout_misplaced(plugin):
+        yield f"{TIMEOUT} does not count in the module: write it in the class"
     for hook, function in sorted(found.items()):
         if matched(function) and not _has_matcher(hook):
             yield f"{hook} is marked with @matching, and Claude Code has no matcher for it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -12,15 +13,15 @@ from hookrouter._inspection.annotations import misfits
 from hookrouter._plugins.manager import implementations
 from hookrouter._plugins.registry import UNKNOWN_HOOKS
 from hookrouter.hookspecs import all_spec_classes
-from hookrouter.markers import IMPLEMENTATION, PROJECT_NAME
+from hookrouter.markers import IMPLEMENTATION, LONGEST_TIMEOUT, PROJECT_NAME, TIMEOUT
 from hookrouter.util.signatures import signature_of
-from hookrouter.util.text import did_you_mean
+from hookrouter.util.text import describe_value, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-__all__ = ["known_hooks", "validate"]
+__all__ = ["declared_timeout", "is_timeout_misplaced", "known_hooks", "validate"]
 
 
 def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
@@ -53,6 +54,30 @@ def validate(name: str, plugin: object) -> dict[str, Callable[..., Any]]:
     manager.register(plugin, name)
     manager.check_pending()
     return found
+
+
+def declared_timeout(plugin: object) -> float | None:
+    """Return how many seconds a plugin says that it needs in one run; None if it says nothing.
+
+    Raises pluggy.PluginValidationError, whose message names the file, the attribute and what is allowed.
+    """
+    # Not getattr: some objects have every attribute.
+    found = inspect.getattr_static(plugin, TIMEOUT, None)
+    if found is None or (type(found) in (int, float) and 0 < found <= LONGEST_TIMEOUT):
+        return None if found is None else float(found)
+    allowed = f"a number of seconds, more than 0 and at most {LONGEST_TIMEOUT:g}"
+    place = getattr(_module_of(plugin), "__file__", None) or f"{type(plugin).__module__}:{type(plugin).__qualname__}"
+    raise pluggy.PluginValidationError(plugin, f"{place}: {TIMEOUT} is {describe_value(found)}; allowed: {allowed}")
+
+
+def is_timeout_misplaced(plugin: object) -> bool:
+    """Whether the module of a plugin declares a time limit that does not count, because the plugin is an object."""
+    there = (inspect.getattr_static(one, TIMEOUT, None) is not None for one in (_module_of(plugin), plugin))
+    return list(there) == [True, False]
+
+
+def _module_of(plugin: object) -> object:
+    return plugin if inspect.ismodule(plugin) else sys.modules.get(type(plugin).__module__)
 
 
 def known_hooks(plugin: object) -> list[str]:

@@ -243,8 +243,7 @@ def registration_sources(
     known = {record.hook for record in EVENTS.values() if record.name in events or knows(client, record.name)}
     found: list[RegistrationSource] = []
     for plugin in plugins:
-        settings = config.plugin(plugin.name)
-        closed = settings.on_error == "closed"
+        closed = config.plugin(plugin.name).on_error == "closed"
         if plugin.status == PluginStatus.ACTIVE or (plugin.status == PluginStatus.BROKEN and closed):
             hooks = plugin.hooks if plugin.hooks_known else UNKNOWN_HOOKS
             hooks = tuple(hook for hook in hooks if hook not in plugin.if_known or hook in known)
@@ -254,7 +253,7 @@ def registration_sources(
             tools = dict.fromkeys(plugin.ruled, ruled_tools(config)) if ruled_tools(config) else {}
             found.append(
                 RegistrationSource(
-                    *(hooks, settings.timeout, closed, plugin.waits, tools),
+                    *(hooks, plugin.timeout, closed, plugin.waits, tools),
                     matching=plugin.matching,
                     wakes=plugin.wakes,
                     name=plugin.name,

@@ -84,8 +84,8 @@ class RunProgress:
         """Whether somebody is told."""
         return self._pipe >= 0
 
-    def begins(self, plugin: str, hook: str, seconds: float, patient: bool = False) -> None:
-        """Tell that a call begins, which may take so long.
+    def begins(self, plugin: str, hook: str, seconds: float, allowed: str, patient: bool = False) -> None:
+        """Tell that a call begins, which may take so many ``seconds``; ``allowed`` is whose limit that is, in words.
 
         A call that waits for somebody (``patient``) may well be ended from outside, so it leaves no mark.
         """
@@ -93,7 +93,7 @@ class RunProgress:
             self._mark.name("" if patient else plugin, hook)
         if self.trace is not None:
             self.trace(f"{plugin} {hook}: begins, has {seconds:.3g} s")
-        self.tell("begins", plugin, hook, seconds)
+        self.tell("begins", plugin, hook, seconds, allowed)
 
     def idle(self) -> None:
         """Tell that the call that began has handed over to others, and will go on."""

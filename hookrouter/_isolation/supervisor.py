@@ -60,8 +60,8 @@ class Supervisor:
         self._child = 0
         self._told = self._woken = self._replied = -1
         self._buffer = bytearray()
-        self._call: tuple[str, str, float, float] | None = None
-        """The call that has begun: plugin, hook, its limit in seconds, and when it began."""
+        self._call: tuple[str, str, str, float] | None = None
+        """The call that has begun: plugin, hook, its limit in words, and when it began."""
         self._deadline = 0.0
         self._end = ""
         """How the child ended; empty while it runs."""
@@ -201,8 +201,8 @@ class Supervisor:
     def _hear(self, what: str, *said: Any) -> None:
         now = time.monotonic()
         if what == "begins":
-            plugin, hook, seconds = said
-            self._call, self._deadline = (plugin, hook, seconds, now), now + seconds + GRACE
+            plugin, hook, seconds, allowed = said
+            self._call, self._deadline = (plugin, hook, allowed, now), now + seconds + GRACE
             return
         self._call, self._deadline = None, now + _ELSEWHERE
         if what == "ended":
@@ -218,13 +218,13 @@ class Supervisor:
         """Note which plugin's call has ended the child; return whether it was in any."""
         if self._call is None:
             return False
-        plugin, hook, seconds, began = self._call
+        plugin, hook, allowed, began = self._call
         self._progress.dead[plugin] = {
             "plugin": plugin,
             "hook": hook,
             "ms": round((time.monotonic() - began) * 1000, 2),
             "outcome": "timed out" if self._is_late else "died",
-            "error": f"took longer than the {seconds:g} s that were left of its timeout, and could not be interrupted"
+            "error": f"took longer than {allowed}, and could not be interrupted"
             if self._is_late
             else f"it {self._end}",
             "killed": self._is_late,

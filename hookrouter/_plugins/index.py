@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 __all__ = [
+    "NOTHING_KNOWN",
     "NOT_INSTALLED",
     "DiscoveredPlugin",
     "OwnSettings",
@@ -47,6 +48,23 @@ __all__ = [
 
 NOT_INSTALLED = "not installed, although config.toml sets it to fail closed"
 """The error of a plugin that was installed once: its hooks are kept, for a guard that is being reinstalled."""
+
+NOTHING_KNOWN: Mapping[str, Any] = {
+    "hooks": None,
+    "waits": {},
+    "ruled": [],
+    "scripted": [],
+    "stateless": [],
+    "if_known": [],
+    "matching": [],
+    "wakes": [],
+    "timeout": None,
+    "files": [],
+    "hints": [],
+    "settings": None,
+    "table": "",
+}
+"""What is told of a plugin that could not be imported, beside the error."""
 
 BROKEN_SECONDS = 60.0
 """How long an index that holds a broken plugin is trusted."""
@@ -116,6 +134,8 @@ class DiscoveredPlugin(Value, kw_only=True):
     (:func:`hookrouter.markers.matching`)."""
     wakes: tuple[str, ...] = ()
     """The hooks that may begin a turn of Claude's (:func:`hookrouter.markers.wakes`)."""
+    timeout: float | None = None
+    """How many seconds it says that it needs in one run (:data:`hookrouter.markers.TIMEOUT`); None if it does not."""
     settings: OwnSettings | None = None
     """The class that it declares for its settings, and what an empty table gives; None if it declares none."""
     table: str = ""

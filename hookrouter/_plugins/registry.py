@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALONE",
+    "DECLARED",
     "NOT_INSTALLED",
     "UNKNOWN_HOOKS",
     "PluginInfo",
@@ -39,6 +40,12 @@ __all__ = [
 UNKNOWN_HOOKS = ("pre_tool_use", "permission_request")
 """What a plugin that is set to fail closed is taken to listen to while nobody knows its hooks: whatever would let a
 tool run. Refusing more would keep Claude from ending its turn."""
+
+DEFAULT_TIMEOUT = 10.0
+"""Seconds that a plugin may take in one run, if neither the user nor the plugin says another number."""
+
+SET, DECLARED, UNSET = "config.toml", "plugin", "default"
+"""Who says how long a plugin may take."""
 
 SCRIPT_MARGIN = 5.0
 """Seconds that scripts have beside their own time limits: to be started, and ended with what they have started."""
@@ -99,6 +106,19 @@ class PluginInfo(Value, kw_only=True):
     """What is wrong with its settings, one line each; an active plugin runs with the defaults then."""
     settings_key: str = ""
     """The key of config.toml below which its settings stand."""
+    timeout: float = DEFAULT_TIMEOUT
+    """How many seconds it may take in one run, for all its calls together and its import."""
+    timeout_from: str = UNSET
+    """Who says so: ``config.toml`` (the user), ``plugin`` (it declares that), or ``default``."""
+
+    @property
+    def allowed(self) -> str:
+        """Its time limit in words, with who has set it and what changes it."""
+        setting = f"[plugins.{self.name}] timeout"
+        if self.timeout_from != SET:
+            who = "the plugin's own" if self.timeout_from == DECLARED else "the default"
+            setting = f"{who}, {setting} sets another"
+        return f"its timeout of {self.timeout:g} s ({setting}, for all its calls in a run)"
 
     def takes(self, hook: str, value: str | None, *, wakes: bool = False) -> bool:
         """Whether a hook that it implements is called in a run.
@@ -155,6 +175,10 @@ class Plugins:
     def config(self, name: str) -> PluginConfig:
         """Return the ``[plugins.NAME]`` table of one plugin."""
         return self.all_config.plugin(name)
+
+    def timeout(self, name: str) -> float:
+        """Return how many seconds a plugin may take in one run."""
+        return next((info.timeout for info in self._infos if info.name == name), DEFAULT_TIMEOUT)
 
     def settings(self, name: str) -> Mapping[str, object]:
         """Return a plugin's settings as JSON values, with its own defaults filled in if it declares its settings."""
@@ -294,7 +318,7 @@ class Plugins:
                 continue
             self.has_called_unmarked |= hook not in info.stateless
             try:
-                with time_limit(self.config(info.name).timeout):
+                with time_limit(info.timeout):
                     loaded.append((info.name, self.load(info.name)))
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
@@ -378,6 +402,10 @@ def _info(plugin: DiscoveredPlugin, whole: Config, own: OwnSettings | None) -> P
     scripted, named = _scripts(whole) if plugin.scripted else ({}, {})
     off.update(hook for hook in plugin.scripted if hook not in scripted)
     hooks = plugin.known_hooks if reason == NO_HOOKS else plugin.hooks
+    # The one place that says how long a plugin may take.
+    timeout, timeout_from = plugin.timeout or DEFAULT_TIMEOUT, UNSET if plugin.timeout is None else DECLARED
+    if config.timeout is not None:
+        timeout, timeout_from = config.timeout, SET
     return PluginInfo(
         name=plugin.name,
         status=status,
@@ -397,6 +425,8 @@ def _info(plugin: DiscoveredPlugin, whole: Config, own: OwnSettings | None) -> P
         matching={**dict(plugin.matching), **{hook: names for hook, names in named.items() if hook in plugin.scripted}},
         wakes=frozenset(plugin.wakes),
         problems=problems,
+        timeout=timeout,
+        timeout_from=timeout_from,
     )
 
 

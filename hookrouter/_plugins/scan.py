@@ -23,6 +23,7 @@ from hookrouter._contract.tables import EVENTS
 from hookrouter._plugins.files import copy_folder, is_file, plugin_files
 from hookrouter._plugins.index import (
     NOT_INSTALLED,
+    NOTHING_KNOWN,
     DiscoveredPlugin,
     OwnSettings,
     declared_tables,
@@ -51,23 +52,6 @@ IMPORT_SECONDS = 10.0
 
 SCAN_SECONDS = 45.0
 """How long all imports together may take; the plugins that are not reached count as broken."""
-
-
-NOTHING_KNOWN: dict[str, Any] = {
-    "hooks": None,
-    "waits": {},
-    "ruled": [],
-    "scripted": [],
-    "stateless": [],
-    "if_known": [],
-    "matching": [],
-    "wakes": [],
-    "files": [],
-    "hints": [],
-    "settings": None,
-    "table": "",
-}
-"""What is told of a plugin that could not be imported, beside the error."""
 
 
 class _Announced(NamedTuple):
@@ -187,6 +171,7 @@ def _discovered(
         if_known=tuple(description["if_known"]),
         matching=tuple((hook, tuple(values)) for hook, values in description["matching"]),
         wakes=tuple(description["wakes"]),
+        timeout=description["timeout"],
         error=description["error"],
         hints=tuple(description["hints"]),
         files=tuple((path, stamp) for path, stamp in [*_stamped(plugin.files), *description["files"]]),
@@ -194,7 +179,9 @@ def _discovered(
         table=description["table"],
     )
     if former is not None and former_hooks:
-        found = found._with(if_known=former.if_known, matching=former.matching, wakes=former.wakes)
+        found = found._with(
+            if_known=former.if_known, matching=former.matching, wakes=former.wakes, timeout=former.timeout
+        )
     return found, former_hooks
 
 

@@ -444,15 +444,13 @@ class _Routing:
         self, plugin: str, hook: str, seconds: float, body: Callable[[], object], patient: bool = False
     ) -> _Attempt:
         """Let a plugin do something, for as long as this at most, and put right what it leaves changed."""
-        self._progress.begins(plugin, hook, seconds, patient)
+        allowed = f"the {seconds:g} s that it may wait" if patient else self._called[plugin].allowed
+        self._progress.begins(plugin, hook, seconds, allowed, patient)
         self._context.caller = plugin
         if self._containment is not None:
             self._containment.enter(plugin)
         result: object = None
         error: BaseException | None = None
-        whole = self._plugins.config(plugin).timeout
-        setting = f"its timeout of {whole:g} s ([plugins.{plugin}] timeout, for all its calls in a run)"
-        allowed = f"the {seconds:g} s that it may wait" if patient else setting
         started = time.perf_counter()
         try:
             with time_limit(seconds, allowed, _end_what_was_started):
@@ -507,8 +505,8 @@ class _Routing:
 
     def _limit(self, plugin: str, hook: str = "") -> float:
         """Return how long a plugin may take for what it does next: as its scripts may, or what its timeout has left."""
-        scripts = self._called[plugin].scripted.get(hook)
-        return scripts or self._plugins.config(plugin).timeout - self._used.get(plugin, 0.0)
+        info = self._called[plugin]
+        return info.scripted.get(hook) or info.timeout - self._used.get(plugin, 0.0)
 
     def _failed(self, plugin: str, hook: str, attempt: _Attempt) -> None:
         """Record a failure, and refuse in the plugin's name if it is set to fail closed."""

@@ -98,8 +98,8 @@ def explain(
 
     \b
     With --json: event, tool, hooks, payload (errors, warnings), needed, registered (file, matcher, command),
-    hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout), not_called (plugin, hooks,
-    status, reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what
+    hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout, timeout_from), not_called
+    (plugin, hooks, status, reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what
     [[approvals.rules]] say to a call that is about to run: decide, rule, file, uncertain; else null), and with
     --execute result (outcome, by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code,
     stdout, output, stderr).
@@ -280,7 +280,7 @@ def _how(call: Mapping[str, Any]) -> str:
     if call["waits"] is not None:
         facts.append(f"waits up to {call['waits']:g} s, after all others and only if nobody has decided")
     else:
-        facts.append(f"timeout {call['timeout']:g} s")
+        facts.append(f"timeout {call['timeout']:g} s ({call['timeout_from']})")
     return ", ".join([*facts, f"on_error {call['on_error']}"])
 
 

@@ -157,9 +157,10 @@ def info(name: _Name, as_json: Json = False) -> None:
     line of config.toml that sets it.
 
     With --json: name, status, reason, fix, distribution, version, entry_point, position (from 1, in the calling order),
-    enabled, on_error, timeout, breaker, switched_off, hooks (name, options, waits, setting), stateless (the hooks in
-    which it leaves nothing in its process), contributions (hook, names, error, and the keys of a gateway's table),
-    settings_class, settings (key, type, required, default, value, source, line, help), problems, hints.
+    enabled, on_error, timeout, timeout_from (config.toml, plugin, default), breaker, switched_off, hooks (name,
+    options, waits, setting), stateless (the hooks in which it leaves nothing in its process), contributions (hook,
+    names, error, and the keys of a gateway's table), settings_class, settings (key, type, required, default, value,
+    source, line, help), problems, hints.
 
     \b
     Examples:
@@ -203,7 +204,8 @@ def _described(services: Application, plugin: PluginInfo, place: int) -> dict[st
         "position": place,
         "enabled": plugin.status != PluginStatus.DISABLED,
         "on_error": entry.on_error,
-        "timeout": entry.timeout,
+        "timeout": plugin.timeout,
+        "timeout_from": plugin.timeout_from,
         "breaker": entry.breaker,
         "hooks": [
             {
@@ -251,7 +253,8 @@ def _settings(services: Application, name: str, where: str, own: Mapping[str, An
 def _tell(described: Mapping[str, Any], count: int) -> None:
     _tell_head(described)
     typer.echo(f"  entry point: {printable(described['entry_point'])}")
-    typer.echo(f"  called: {described['position']}. of {count}, {described['timeout']:g} s at most")
+    limit = f"{described['timeout']:g} s at most ({described['timeout_from']})"
+    typer.echo(f"  called: {described['position']}. of {count}, {limit}")
     typer.echo(f"  on error: {described['on_error']}")
     typer.echo(f"  hooks:{'' if described['hooks'] else ' none'}")
     for hook in described["hooks"]:

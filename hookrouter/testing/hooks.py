@@ -22,7 +22,7 @@ from hookrouter import _wiring
 from hookrouter._config import cache as config_cache
 from hookrouter._contract.hook_names import command_word, hook_names
 from hookrouter._inspection.inspector import matching, own_table, waking
-from hookrouter._inspection.validation import validate
+from hookrouter._inspection.validation import declared_timeout, validate
 from hookrouter._isolation.containment import WROTE, Containment
 from hookrouter._plugins.discovery import load_index, resolve_settings
 from hookrouter._plugins.files import PACKAGE, import_file
@@ -303,7 +303,7 @@ class Hooks:
         A path is that of a plugin which is one file, as ``hookrouter plugins add`` takes it.
         ``name`` is what config.toml calls it: by default the name of the entry point that announces it in this
         environment, else its own in kebab case. Raises pluggy.PluginValidationError for a hook that does not exist,
-        or takes arguments that do not, and ValueError if the name is taken.
+        or takes arguments that do not, and for a wrong ``hookrouter_timeout``, and ValueError if the name is taken.
         """
         __tracebackhide__ = True
         if isinstance(plugin, str | os.PathLike):
@@ -322,6 +322,7 @@ class Hooks:
             scripted=tuple(hook for hook, function in known.items() if is_scripted(function)),
             matching=tuple(matching(known)),
             wakes=tuple(waking(known)),
+            timeout=declared_timeout(made),
             settings=self._declared(name, made),
             table=own_table(known),
         )

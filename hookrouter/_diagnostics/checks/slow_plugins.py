@@ -60,14 +60,13 @@ class SlowPluginsCheck:
             if info is None or hook in info.waits or times.median is None or times.p95 is None:
                 continue
             counted += calls.count
-            table = app.config.plugin(name)
-            is_close = times.p95 > table.timeout * 500
+            is_close = times.p95 > info.timeout * 500
             if len(calls.ms) < _SLOW_CALLS or not (times.median > _SLOW_MS or is_close):
                 continue
             slow += 1
             path = app.home.config_file
             advice = (
-                f"raise its timeout, [plugins.{name}] timeout = {2 * table.timeout:g} in {path}, " if is_close else ""
+                f"raise its timeout, [plugins.{name}] timeout = {2 * info.timeout:g} in {path}, " if is_close else ""
             )
             change = (
                 "look at what it waits for: the disk of the home, the engine of [storage], the load of the machine"
@@ -79,7 +78,7 @@ class SlowPluginsCheck:
                 WARNING,
                 "slow plugins",
                 f"plugin {name} is slow in {hook}: median {times.median:g} ms, 95 % of {calls.count} calls within "
-                f"{times.p95:g} ms, its timeout is {table.timeout:g} s",
+                f"{times.p95:g} ms, its timeout is {info.timeout:g} s",
                 f"{advice}{change}; figures: hookrouter stats --plugin {name}",
             )
         if not slow:

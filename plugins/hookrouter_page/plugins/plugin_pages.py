@@ -94,7 +94,7 @@ class PluginPages:
         return [one for one in await asyncio.gather(*filling) if one.blocks or one.problem]
 
     async def _fill(self, services: Services, plugin: str, title: str, function: Callable[[], object]) -> Filled:
-        seconds = min(services.plugins.config(plugin).timeout, LONGEST_SECONDS)
+        seconds = min(services.plugins.timeout(plugin), LONGEST_SECONDS)
         try:
             blocks = await self._calls.call(plugin, lambda: read_content(function()), seconds)
         except CallFailed as error:

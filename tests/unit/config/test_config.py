@@ -47,7 +47,7 @@ def test_without_a_file_everything_has_its_default(tmp_path):
     assert config.agents == (Agent(id="default", sessions=("*",), workdirs=(), enabled=True, gateway="inbox"),)
     assert config.gateways == {"inbox": {"type": "inbox"}}
     assert config.answer == AnswerConfig(channels=("reply", "keys"), planner="grammar", terminal="tmux")
-    assert config.plugin("any") == PluginConfig(enabled=True, on_error="open", timeout=10.0, settings={})
+    assert config.plugin("any") == PluginConfig(enabled=True, on_error="open", timeout=None, settings={})
     assert os.listdir(tmp_path) == []
 
 
@@ -453,7 +453,7 @@ def test_what_a_state_folder_of_an_older_version_holds_counts(file):
     broken = file.load("broken")
     assert broken.plugins == {
         "guard": PluginConfig(on_error="closed", timeout=3.0, settings={"deny": ["rm"]}),
-        "noisy": PluginConfig(enabled=False, breaker=2),
+        "noisy": PluginConfig(enabled=False, timeout=10.0, breaker=2),
     }
     assert broken.agents == Config().agents
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 from support.registrations import HOOKS, SCRIPT, shape, wanted
 
 
-def plugin(name: str, status: str, hooks: tuple[str, ...] | None) -> PluginInfo:
-    return PluginInfo(name=name, status=status, hooks=hooks or (), hooks_known=hooks is not None)
+def plugin(name: str, status: str, hooks: tuple[str, ...] | None, timeout: float = 10) -> PluginInfo:
+    return PluginInfo(name=name, status=status, hooks=hooks or (), hooks_known=hooks is not None, timeout=timeout)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_plugin_counts_once_for_an_event_however_many_of_its_hooks_are_called(
 
 
 def test_only_plugins_that_can_answer_or_must_refuse_are_registered() -> None:
-    config = Config(plugins={"guard": PluginConfig(on_error="closed", timeout=20), "x": PluginConfig(enabled=False)})
+    config = Config(plugins={"guard": PluginConfig(on_error="closed"), "x": PluginConfig(enabled=False)})
     listed = [
         plugin("a", PluginStatus.ACTIVE, ("stop",)),
         plugin("b", PluginStatus.BROKEN, ("setup",)),
@@ -189,7 +189,7 @@ def test_only_plugins_that_can_answer_or_must_refuse_are_registered() -> None:
     ]
     assert registration_sources(listed, config) == [RegistrationSource(("stop",), 10, closed=False, name="a")]
     for status in (PluginStatus.ACTIVE, PluginStatus.BROKEN):
-        guard = plugin("guard", status, ("pre_tool_use_bash",))
+        guard = plugin("guard", status, ("pre_tool_use_bash",), 20)
         assert registration_sources([guard], config) == [
             RegistrationSource(("pre_tool_use_bash",), 20, closed=True, name="guard")
         ]
