@@ -38,7 +38,7 @@ _CONTEXT = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostMode
 """Events at which plain text is told to Claude."""
 
 _TEXT = ("PreCompact", "PostCompact")
-"""Events that take plain text for what it is."""
+"""Events that take plain text for what it is, and so a document that neither blocks nor stops."""
 
 _UNHEARD = ("PermissionRequest", "PermissionDenied", "Notification", "MessageDisplay", "StopFailure")
 """Events at which exit code 2 says nothing."""
@@ -124,7 +124,8 @@ def read_output(event: str, label: str, exit_code: int, stdout: str, stderr: str
     if exit_code == _PREVENTING or (exit_code and event in _FAILS_BY_CODE):
         return _blocked(event, label, stderr, document or {})
     if document is not None:
-        return HookOutcome(_said(event, document))
+        said = _said(event, document)
+        return HookOutcome(_plain(event, stdout.strip()) if said is None and event in _TEXT else said)
     if exit_code:
         ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
         return HookOutcome(None, f"{ended}: {stderr.strip() or _SILENT}")
@@ -205,7 +206,10 @@ def _blocked(event: str, label: str, stderr: str, document: Mapping[str, Any]) -
     said = _said(event, document)
     if said is not None and said.verdict == verdict:
         return HookOutcome(said)
-    reason = f"[{label}]: {stderr or _SILENT}"
+    reason = stderr.strip() or _SILENT
+    if event != "PreCompact":
+        # There Claude Code names the command itself, whatever says it.
+        reason = f"[{label}]: {stderr or _SILENT}"
     kept = {} if said is None or event in _FORMS else {k: v for k, v in said.output.items() if k != "updatedInput"}
     return HookOutcome((said or kind._make(is_exact=True))._deciding(verdict, reason, kept))
 

@@ -77,6 +77,9 @@ def test_a_verdict_is_read_as_the_client_reads_it(
         ("PreToolUse", "hello", None),
         ("WorktreeCreate", "making\n/tmp/tree\n\n", {"worktreePath": "/tmp/tree"}),
         ("PreCompact", "be short", {"text": "be short"}),
+        ("PreCompact", ' {"systemMessage": "hi"}\n', {"text": '{"systemMessage": "hi"}'}),
+        ("PostCompact", "{}", {"text": "{}"}),
+        ("PreCompact", '{"decision": "block", "reason": "no"}', {}),
         ("PostToolUse", own("PostToolUse", updatedToolOutput=0), {"updatedToolOutput": 0}),
         ("PreToolUse", own("PreToolUse", updatedInput={"command": "ls"}), {"updatedInput": {"command": "ls"}}),
     ],
@@ -135,3 +138,10 @@ def test_nothing_that_a_hook_prints_is_a_fault_of_the_reader(
     outcome = read_output(event, "cmd", code, json.dumps({**outer, "hookSpecificOutput": inner}), "e")
     if (reply := checked_reply(event, outcome.reply)) is not None:
         merge(event, [("scripts", reply)])
+
+
+def test_a_refused_compaction_is_named_once() -> None:
+    """Claude Code puts the command before what stopped a compaction: seen on 2.1.332."""
+    said = read_output("PreCompact", "cmd", 2, "", "not now\n").reply
+    assert said is not None
+    assert (said.verdict, said.reason) == ("block", "not now")
