@@ -14,6 +14,7 @@ from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
 from support.hook_place import HookPlace
+from support.matrix import mostly_long
 from support.resident import eventually
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ set = {{ TOLD = "{told}" }}
 tool = "Bash"
 decide = "agent"
 
-[plugins.{off}]
+"""
+OFF = """
+[plugins.{}]
 enabled = false
 """
 QUESTIONS, PERMISSIONS, QUEUE, TOLD, SWEPT = "questions", "permissions", "queue", "told", "swept"
@@ -117,21 +120,24 @@ class Place(HookPlace):
         return [(one["kind"], one["outcome"]) for one in self.command("history", "--json")["questions"]]
 
 
-@pytest.fixture(params=OWN)
-def off(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+REST = tuple(name for name in OWN if name not in STOPS)
+"""Those without which everything goes on: also without all of them."""
 
 
 @pytest.fixture
-def place(tmp_path: Path, off: str) -> Place:
+def place(tmp_path: Path, off: tuple[str, ...]) -> Place:
     made = Place(tmp_path)
-    made.config(CONFIG.format(off=off, told=tmp_path / "told.jsonl"))
+    made.config(CONFIG.format(told=tmp_path / "told.jsonl") + "".join(map(OFF.format, off)))
     return made
 
 
-def test_what_the_others_do_goes_on(place: Place, off: str, tmp_path: Path) -> None:
-    stops = STOPS.get(off, set())
+@pytest.mark.parametrize(
+    "off",
+    mostly_long([(name,) for name in OWN] + [REST], *((name,) for name in STOPS), REST),
+    ids=[*OWN, "all the rest"],
+)
+def test_what_the_others_do_goes_on(place: Place, off: tuple[str, ...], tmp_path: Path) -> None:
+    stops = STOPS.get(off[0], set())
     if QUESTIONS not in stops:
         handed = place.decided("AskUserQuestion", {"questions": [FORM]}, '[{"action":"select","optionIndex":1}]')
         answers = handed["updatedInput"]["answers"]
@@ -159,7 +165,7 @@ def test_what_the_others_do_goes_on(place: Place, off: str, tmp_path: Path) -> N
         eventually(lambda: messages().keys() >= wanted)
         # Completed right before it goes out.
         assert all("answer" in messages()[call]["data"]["command"] for call in wanted)
-    if off != "ask-user-question":
+    if off != ("ask-user-question",):
         place.run(place.call("AskUserQuestion", {"questions": [FORM]}, tool_use_id="toolu_left"))
         base = ("session_id", "transcript_path", "permission_mode")
         stop = {"hook_event_name": "Stop", "stop_hook_active": False, "cwd": str(place.home)}
@@ -171,8 +177,9 @@ def test_what_the_others_do_goes_on(place: Place, off: str, tmp_path: Path) -> N
     place.command("queue", "list", "--json", ok=QUEUE not in stops)
 
 
-def test_what_is_missing_is_told(place: Place, off: str) -> None:
-    key = TELLS.get(off)
+@pytest.mark.parametrize("off", [(name,) for name in OWN], ids=OWN)
+def test_what_is_missing_is_told(place: Place, off: tuple[str, ...]) -> None:
+    key = TELLS.get(off[0])
     report = place.command("config", "check", "--json", ok=key is None or key.startswith("plugins."))
     found = {one["key"] for one in report["problems"]} if isinstance(report, dict) else set()
     told = report if isinstance(report, str) else found
