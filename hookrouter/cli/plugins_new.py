@@ -43,6 +43,14 @@ def new(
             "and its tests and README set it to fail closed.",
         ),
     ] = False,
+    http: Annotated[
+        bool,
+        typer.Option(
+            "--http",
+            help="With --event gateway: one that posts messages over HTTP, with a token, and whose tests run against a "
+            "server that also answers as no service should.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write the package of a new plugin: code, settings, types, tests, README, and a CI file that runs them.
@@ -60,6 +68,7 @@ def new(
       hookrouter plugins new diary --event stop --event SessionEnd --dir ~/src
       hookrouter plugins new path-guard --event pre_tool_use_write --fail-closed
       hookrouter plugins new pager --event gateway
+      hookrouter plugins new my-chat --event gateway --http
 
     \b
     Exit codes:
@@ -70,7 +79,7 @@ def new(
     from hookrouter.cli.scaffold.package import plan, write
 
     try:
-        package = plan(name, events or (), fail_closed=fail_closed)
+        package = plan(name, events or (), fail_closed=fail_closed, http=http)
         folder = write(package, directory)
     except ScaffoldError as error:
         raise CommandError(str(error)) from None

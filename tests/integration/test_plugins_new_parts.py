@@ -30,7 +30,11 @@ def run(*command: str, folder: Path, **environ: str) -> str:
 
 @pytest.mark.parametrize(
     ("hook", "options"),
-    [*((part, ()) for part in PARTS), ("pre_tool_use_web_fetch", ("--fail-closed",))],
+    [
+        *((part, ()) for part in PARTS),
+        ("pre_tool_use_web_fetch", ("--fail-closed",)),
+        ("gateway", ("--http",)),
+    ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_hookrouter_finds_it_once_it_is_installed(hook: str, options: tuple[str, ...], tmp_path: Path) -> None:
@@ -45,6 +49,6 @@ def test_hookrouter_finds_it_once_it_is_installed(hook: str, options: tuple[str,
     (plugin,) = [plugin for plugin in listing if plugin["name"] == "my-own"]
     assert (plugin["status"], plugin["version"], plugin["reason"]) == ("active", "0.1.0", "")
     assert hook in plugin["hooks"]
-    if hook in ("dialog_kinds", "statistics_section", "pre_tool_use_web_fetch"):
+    if options or hook in ("dialog_kinds", "statistics_section"):
         command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
         assert " passed" in run(*command, folder=Path(package["folder"]), PYTHONPATH=str(site))

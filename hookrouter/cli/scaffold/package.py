@@ -49,12 +49,12 @@ class Package(NamedTuple):
     """The commands with which an author begins, in the package's folder."""
 
 
-def plan(name: str, events: Sequence[str] = (), *, fail_closed: bool = False) -> Package:
+def plan(name: str, events: Sequence[str] = (), *, fail_closed: bool = False, http: bool = False) -> Package:
     """Return the package of a plugin called ``name``, with a leading ``hookrouter-`` left out.
 
     Upper case becomes lower, and blanks, dots and underscores become dashes. ``events`` are events, in any spelling,
     or names of hooks such as ``post_tool_use_edit``, or one of ``PARTS``. ``fail_closed`` makes the hook a guard for
-    the tool that it names. Raises ScaffoldError.
+    the tool that it names, ``http`` the gateway one over HTTP. Raises ScaffoldError.
     """
     plugin = _plugin_name(name)
     words = {
@@ -68,7 +68,7 @@ def plan(name: str, events: Sequence[str] = (), *, fail_closed: bool = False) ->
         "year": str(time.gmtime().tm_year),
         "type_checker": re.split(r"\W", _PYRIGHT)[0],
     }
-    part = chosen_part(events, plugin)
+    part = chosen_part(events, plugin, http=http)
     if part and fail_closed:
         raise ScaffoldError(f"--fail-closed: is for a hook that guards a tool; found --event {part.hook}")
     use = (part.use if part else "hookrouter plugins info {plugin}").format(plugin=plugin)
@@ -85,7 +85,7 @@ def plan(name: str, events: Sequence[str] = (), *, fail_closed: bool = False) ->
         readme = {
             "about": part.about,
             "use": f"hookrouter plugins info {plugin}",
-            "configuration": fill(f"{part.hook}/README.md", words),
+            "configuration": fill(part.templates["README.md"], words),
             "tests": part.tests.format(**words),
         }
     else:

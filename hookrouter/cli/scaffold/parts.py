@@ -13,7 +13,7 @@ from hookrouter.cli.scaffold.source import fill, template_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PARTS", "Part", "chosen_part", "part_files"]
+__all__ = ["HTTP", "PARTS", "Part", "chosen_part", "part_files"]
 
 _CONTRACT = ("hypothesis>=6.100",)
 _CONTRACT_TESTS = "`tests/test_{module_name}.py` holds the part to the contract of all of its kind."
@@ -34,6 +34,14 @@ class Part(NamedTuple):
     """What its tests do."""
     tests_need: tuple[str, ...] = _CONTRACT
     """What its tests need besides pytest."""
+    over: str = ""
+    """A folder of templates that take the place of those of the same name; empty for none."""
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """Its templates, by the name of their files."""
+        folders = [folder for folder in (self.hook, self.over) if folder]
+        return {name: f"{folder}/{name}" for folder in folders for name in template_names(folder)}
 
 
 PARTS: Mapping[str, Part] = {
@@ -99,9 +107,23 @@ PARTS: Mapping[str, Part] = {
 }
 """What ``--event`` takes besides events and their hooks."""
 
+HTTP = PARTS["gateway"]._replace(
+    about="Wakes agents by posting each message to an address.",
+    tests="`tests/test_{module_name}.py` holds the gateway to the contract of all gateways, against a server of its "
+    "own that also answers as no service should.",
+    over="gateway_http",
+)
+"""What ``--event gateway --http`` makes."""
 
-def chosen_part(events: Sequence[str], plugin: str) -> Part | None:
-    """Return the part that ``--event`` names; None if it names none. Raises ScaffoldError."""
+
+def chosen_part(events: Sequence[str], plugin: str, *, http: bool = False) -> Part | None:
+    """Return the part that ``--event`` names; None if it names none. Raises ScaffoldError.
+
+    ``http``: the gateway is to be one over HTTP.
+    """
+    if http and [snake(event.replace("-", "_")) for event in events] != ["gateway"]:
+        found_events = ", ".join(events) or "no --event"
+        raise ScaffoldError(f"--http: is for --event gateway alone; found {found_events}")
     found = [part for event in events if (part := PARTS.get(snake(event.replace("-", "_"))))]
     if not found:
         return None
@@ -111,18 +133,18 @@ def chosen_part(events: Sequence[str], plugin: str) -> Part | None:
         )
     if found[0].hook == "cli_commands" and plugin in {command.name for command in BUILT_IN}:
         raise ScaffoldError(f"NAME: the command would be called hookrouter {plugin}, which there is already")
-    return found[0]
+    return HTTP if http else found[0]
 
 
 def part_files(part: Part, words: Mapping[str, str]) -> dict[str, str]:
     """Return the files of a part's package that are its own: code, tests and what the README says."""
-    module, folder = words["module"], part.hook
+    module = words["module"]
     files = {f"src/{module}/py.typed": ""}
-    for name in template_names(folder):
+    for name, template in part.templates.items():
         if name == "plugin.py":
-            files[f"src/{module}/__init__.py"] = fill(f"{folder}/{name}", words)
+            files[f"src/{module}/__init__.py"] = fill(template, words)
         elif name == "test_plugin.py":
-            files[f"tests/test_{words['module_name']}.py"] = fill(f"{folder}/{name}", words)
+            files[f"tests/test_{words['module_name']}.py"] = fill(template, words)
         elif os.path.splitext(name)[1] == ".py":
-            files[f"src/{module}/{name}"] = fill(f"{folder}/{name}", words)
+            files[f"src/{module}/{name}"] = fill(template, words)
     return files

@@ -57,20 +57,28 @@ def test_whatever_hook_is_chosen_the_package_is_clean_code(tmp_path: Path) -> No
         lay_out(plan(f"{'p' * (MAX_NAME - 4)}{number:04}", [part]), tmp_path)
         lay_out(plan(f"p{number}", [part]), tmp_path)
 
+    lay_out(plan("p" * MAX_NAME, ["gateway"], http=True), tmp_path)
+    lay_out(plan("h", ["gateway"], http=True), tmp_path)
+
     assert ruff(tmp_path, "check") == ""
     assert ruff(tmp_path, "format", "--diff") == ""
 
 
 @pytest.mark.parametrize(
-    ("name", "events", "fail_closed"),
-    [("typed", HOOKS, False), ("guards", HOOKS, True), *((part.replace("_", "-"), [part], False) for part in PARTS)],
+    ("name", "events", "options"),
+    [
+        ("typed", HOOKS, {}),
+        ("guards", HOOKS, {"fail_closed": True}),
+        ("http", ["gateway"], {"http": True}),
+        *((part.replace("_", "-"), [part], {}) for part in PARTS),
+    ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_whatever_is_chosen_the_types_are_right(
-    name: str, events: list[str], fail_closed: bool, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    name: str, events: list[str], options: dict[str, bool], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     pytest.importorskip("mypy")
-    package = plan(name, events, fail_closed=fail_closed)
+    package = plan(name, events, **options)
     lay_out(package, tmp_path)
 
     # One cache for all: most of what is checked is hookrouter itself.
