@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from hookrouter._diagnostics.checks.settings import registered_files
 from hookrouter._installation import settings_file
 from hookrouter._installation.front_choice import chosen_front
 from hookrouter._installation.front_command import Front
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from hookrouter._installation.settings_file import Change
     from hookrouter.context import Services
 
-__all__ = ["Registered", "chosen_file", "install", "register", "uninstall"]
+__all__ = ["Registered", "chosen_file", "install", "register", "register_again", "uninstall"]
 
 _FrontOption = Annotated[
     Front | None,
@@ -174,6 +175,24 @@ def register(
     except (SettingsError, ModError) as error:
         raise CommandError(str(error)) from None
     return Registered(change, wanted, front)
+
+
+def register_again(app: Services) -> str:
+    """Bring the user's own settings file up to date if hookrouter is registered there; return its path.
+
+    Empty if nothing had to be changed, or it could not be, of which the user is warned.
+    """
+    path, is_stale = registered_files(app).get("user", ("", False))
+    if not is_stale:
+        return ""
+    warnings: list[str] = []
+    try:
+        register(app, path, warnings, dry_run=False)
+    except CommandError as error:
+        warnings.append(printable(str(error)))
+        path = ""
+    _warn(warnings)
+    return path
 
 
 def _mod(app: Services, warnings: list[str], *, dry_run: bool) -> str:

@@ -13,6 +13,7 @@ from hookrouter._plugins.registry import PluginStatus, remedy
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.installation import register_again
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.text_file import read_text
 from hookrouter.config import NO_PLUGINS
@@ -20,7 +21,7 @@ from hookrouter.storage.documents import replace_file
 from hookrouter.storage.home import ensure
 from hookrouter.util.text import printable
 
-__all__ = ["add", "remove"]
+__all__ = ["add", "put", "remove", "tell"]
 
 
 def add(
@@ -47,6 +48,12 @@ def add(
       1  it is added, and broken
       2  it cannot be read or written, its name cannot be a plugin's, or there is one already
     """
+    name, target = put(file, replace=replace)
+    tell(name, target, as_json=as_json)
+
+
+def put(file: str, *, replace: bool) -> tuple[str, str]:
+    """Copy a plugin into the folder; return its name, and the copy's path. Raises CommandError."""
     app = Application.from_environ(share=False)
     name, ending = os.path.splitext(os.path.basename(file))
     if ending != ".py" or not may_be_named(name) or name in NO_PLUGINS:
@@ -65,7 +72,7 @@ def add(
         replace_file(target, content, durable=True)
     except OSError as error:
         raise CommandError(f"{target} cannot be written: {error.strerror}") from None
-    _tell(name, target, as_json=as_json)
+    return name, target
 
 
 def remove(
@@ -112,19 +119,26 @@ def _is_same(path: str, content: bytes) -> bool:
         return False
 
 
-def _tell(name: str, path: str, *, as_json: bool) -> None:
-    """Say what was added, and what it listens to. Raises typer.Exit if it is broken."""
+def tell(name: str, path: str, *, as_json: bool, registers: bool = False) -> None:
+    """Say what was added, and what it listens to. Raises typer.Exit if it is broken.
+
+    ``registers``: the user's settings are brought up to date first, if hookrouter is registered there.
+    """
     app = Application.from_environ(scan=True, share=False)
     (plugin,) = [one for one in app.plugins.listing() if one.name == name]
     is_broken = plugin.status == PluginStatus.BROKEN
+    settings = register_again(app) if registers and not is_broken else ""
     run = [] if is_broken else stale_registrations(app)
     if as_json:
-        told = {"name": name, "file": path, "status": plugin.status, "reason": plugin.reason}
+        told: dict[str, object] = {"name": name, "file": path, "status": plugin.status, "reason": plugin.reason}
+        if registers:
+            told["registered"] = settings or None
         echo_json({**told, "hooks": list(plugin.hooks), "run": run})
     else:
         typer.echo(printable(f"{name}: {path} is {plugin.status}"))
         lines = [("hooks", ", ".join(plugin.hooks)), ("why", plugin.reason), ("fix", remedy(plugin, app.home))]
         lines += [("hint", hint) for hint in plugin.hints]
+        lines += [("registered", settings and f"in {settings}")]
         lines += [("run now, so that Claude Code knows", command) for command in run]
         for label, text in lines:
             if text:

@@ -15,8 +15,9 @@ from hookrouter._setup.packages import PackageError, environment, run, wanted
 from hookrouter.cli.application import Application
 from hookrouter.cli.completion import plugin_names
 from hookrouter.cli.errors import CommandError
+from hookrouter.cli.installation import register_again
 from hookrouter.cli.options import DryRun, Json, echo_json
-from hookrouter.cli.plugin_files import add
+from hookrouter.cli.plugin_files import put, tell
 from hookrouter.cli.terminal import Waiting
 from hookrouter.markers import ENTRY_POINT_GROUP
 from hookrouter.util.program import PROGRAM
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["install", "uninstall"]
 
+_NoRegister = Annotated[bool, typer.Option("--no-register", help="Leave your Claude Code settings as they are.")]
+
 
 def install(
     what: Annotated[str, typer.Argument(metavar="PACKAGE", help="Its name, with a version if need be, or its file.")],
+    no_register: _NoRegister = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -43,8 +47,12 @@ def install(
     keeps the environment does it: pipx, uv tool, or pip in a virtual environment; its command is shown. A Python that
     the system manages is left alone. Code of the package may run while it is installed, and runs in each hook after.
 
+    If hookrouter is registered in your own Claude Code settings, `hookrouter install` is done at once, so that Claude
+    Code knows what the plugins listen to.
+
     With --json: package, environment, command, dry_run, plugins (name, distribution, version, status, reason, hooks for
-    each that came), and run (the commands to run now).
+    each that came), registered (your settings file, if it was updated; else null), and run (the commands to
+    run now).
 
     \b
     Examples:
@@ -62,7 +70,7 @@ def install(
     try:
         asked = wanted(what)
         if asked.is_single_file:
-            _add(what, asked.words, dry_run=dry_run, as_json=as_json)
+            _add(what, asked.words, registers=not no_register, dry_run=dry_run, as_json=as_json)
             return
         app = Application.from_environ(scan=True, share=False)
         place = environment(app.environ)
@@ -92,9 +100,9 @@ def install(
         }
         for one in came
     ]
-    commands = stale_registrations(app)
+    settings, commands = _registered(app, registers=not no_register)
     if as_json:
-        echo_json({**told, "plugins": plugins, "run": commands})
+        echo_json({**told, "plugins": plugins, "registered": settings or None, "run": commands})
     elif not came:
         group = f"no entry point of the group {ENTRY_POINT_GROUP!r}"
         typer.echo(
@@ -109,7 +117,7 @@ def install(
             if text:
                 typer.echo(printable(f"  {label}: {text}"))
     if not as_json:
-        _tell_commands(commands)
+        _tell_registered(settings, commands)
     if not came or any(plugin["status"] == PluginStatus.BROKEN for plugin in plugins):
         raise typer.Exit(1)
 
@@ -118,6 +126,7 @@ def uninstall(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The plugin, or its package.", autocompletion=plugin_names)
     ],
+    no_register: _NoRegister = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -126,8 +135,10 @@ def uninstall(
     What config.toml says of them stays, and is named. hookrouter's own plugins are switched off instead
     (`hookrouter plugins disable`), and a plugin that is a file is removed with `hookrouter plugins remove`.
 
+    If hookrouter is registered in your own Claude Code settings, `hookrouter install` is done at once.
+
     With --json: package, environment, command, dry_run, plugins (their names), left (what config.toml still says of
-    them), and run (the commands to run now).
+    them), registered (your settings file, if it was updated; else null), and run (the commands to run now).
 
     \b
     Examples:
@@ -156,20 +167,20 @@ def uninstall(
     still = [one.name for one in app.plugins.index if one.distribution == distribution]
     if still:
         raise CommandError(f"the installer ended well, and the plugins {', '.join(still)} are still there")
-    commands = stale_registrations(app)
+    settings, commands = _registered(app, registers=not no_register)
     if as_json:
-        echo_json({**told, "left": left, "run": commands})
+        echo_json({**told, "left": left, "registered": settings or None, "run": commands})
         return
     typer.echo(printable(f"{distribution}: removed, with the plugins {', '.join(plugins)}"))
     for line in left:
         typer.echo(printable(f"  left in {app.home.config_file}: {line}"))
-    _tell_commands(commands)
+    _tell_registered(settings, commands)
 
 
-def _add(what: str, path: str, *, dry_run: bool, as_json: bool) -> None:
+def _add(what: str, path: str, *, registers: bool, dry_run: bool, as_json: bool) -> None:
     """Add a plugin that is one file, or say that it would be."""
     if not dry_run:
-        add(path, replace=False, as_json=as_json)
+        tell(*put(path, replace=False), as_json=as_json, registers=registers)
         return
     folder = Application.from_environ(share=False).home.plugins
     command = [PROGRAM, "plugins", "add", path]
@@ -233,6 +244,13 @@ def _run(place: Environment, command: Sequence[str], app: Application) -> None:
         run(command, {**app.environ, **place.environ})
 
 
-def _tell_commands(commands: Sequence[str]) -> None:
+def _registered(app: Application, *, registers: bool) -> tuple[str, list[str]]:
+    """Update the user's settings, if they are to be; return that file, and the commands to run now."""
+    return register_again(app) if registers else "", stale_registrations(app)
+
+
+def _tell_registered(settings: str, commands: Sequence[str]) -> None:
+    if settings:
+        typer.echo(printable(f"  registered: in {settings}"))
     for command in commands:
         typer.echo(f"  run now, so that Claude Code knows: {printable(command)}")

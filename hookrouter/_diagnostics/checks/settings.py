@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hookrouter.context import Services
 
 
-__all__ = ["SettingsCheck", "stale_registrations"]
+__all__ = ["SettingsCheck", "registered_files", "stale_registrations"]
 
 
 class SettingsCheck:
@@ -255,27 +255,33 @@ def stale_registrations(app: Services) -> list[str]:
 
     Where guards are alone, and were none until now, no file has it: the user's own is the one that it comes into.
     """
+    files = registered_files(app)
+    found = [_install_command(path, is_user=scope == "user") for scope, (path, is_stale) in files.items() if is_stale]
+    if app.config.guards_alone and not files and wanted_registrations(app):
+        found.append(_install_command("", is_user=True))
+    return found
+
+
+def registered_files(app: Services) -> dict[str, tuple[str, bool]]:
+    """Return the settings files in which hookrouter is registered, by scope: the path, and whether it is out of date.
+
+    One that cannot be read is none: what is wrong with it, doctor says.
+    """
     folder = working_folder()
-    found = []
-    is_registered = False
+    found: dict[str, tuple[str, bool]] = {}
     for scope in SCOPES:
         if scope != "user" and folder is None:
             continue
-        try:
+        with suppress(SettingsError):
             path = settings_path(scope, app.environ, folder or "")
             text = read_text(path)
-            if text is None or not registered(text):
+            # In the home folder the project's file is the user's own.
+            if text is None or not registered(text) or path in dict(found.values()):
                 continue
-            is_registered = True
-            wanted = _wanted(app, text)
+            found[scope] = path, False
             # What has a remedy of its own, an install does not mend.
-            if any(not difference.fix for difference in differences(text, wanted)):
-                found.append(_install_command(path, is_user=scope == "user"))
-        except SettingsError:
-            # What is wrong with the file, doctor says.
-            continue
-    if app.config.guards_alone and not is_registered and wanted_registrations(app):
-        found.append(_install_command("", is_user=True))
+            is_stale = any(not difference.fix for difference in differences(text, _wanted(app, text)))
+            found[scope] = path, is_stale
     return found
 
 
