@@ -70,7 +70,8 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     - ``calls``, in order: ``plugin``, ``hook``, ``wrapper``, ``place`` (``order`` or ``last``, the list of
       ``[plugins]`` that it is in, or None), ``order`` (``tryfirst``, ``trylast`` or None; None too if a list counts),
       ``waits`` (seconds, or None: it is called after all others, and only if nobody has decided), ``on_error``,
-      ``timeout``;
+      ``timeout``, ``scripts``, the ``[[scripts]]`` that it runs (``event``, ``matcher``, ``command``, ``args``,
+      ``timeout``, ``on_error``);
     - ``not_called``: ``plugin``, ``hooks``, ``status``, ``reason``, ``fix`` and ``refuses``, if it is set to fail
       closed and so refuses the call;
     - ``rule``: what ``[[approvals.rules]]`` say to a call that is about to run, or asks for permission: ``decide``,
@@ -88,7 +89,7 @@ def explain(app: Services, payload: Mapping[str, Any], session: str | None = Non
     skipped = list(_skipped(app, hooks))
     off = {entry["plugin"] for entry in skipped}
     texts = _settings_texts(app, payload)
-    calls, failed = _calls(app, record, tool, hooks, matched_value(record.name, payload), off)
+    calls, failed = _calls(app, record, tool, hooks, payload, off)
     return {
         "event": record.name,
         "tool": tool,
@@ -133,7 +134,12 @@ def _rule(app: Services, record: EventFacts, payload: Mapping[str, Any]) -> dict
 
 
 def _calls(
-    app: Services, record: EventFacts, tool: str | None, hooks: tuple[str, ...], value: str | None, off: set[str]
+    app: Services,
+    record: EventFacts,
+    tool: str | None,
+    hooks: tuple[str, ...],
+    payload: Mapping[str, Any],
+    off: set[str],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the calls in their order, and the plugins that cannot be called after all."""
     failed: list[dict[str, Any]] = []
@@ -152,7 +158,7 @@ def _calls(
                 raise
             fail(info, error)
 
-    config = app.config
+    config, value = app.config, matched_value(record.name, payload)
     placed = {**dict.fromkeys(config.plugin_order, ORDER), **dict.fromkeys(config.plugin_last, LAST)}
     found: list[dict[str, Any]] = []
     for group in in_turn(loaded, config.plugin_last):
@@ -181,10 +187,18 @@ def _calls(
                     "on_error": app.plugins.config(name).on_error,
                     "timeout": infos[name].timeout,
                     "timeout_from": infos[name].timeout_from,
+                    "scripts": _scripts(app, payload) if hook in infos[name].scripted else [],
                 }
             )
     found.sort(key=lambda call: call["waits"] is not None)
     return found, failed
+
+
+def _scripts(app: Services, payload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scripts that run for the call."""
+    found = app.config.scripts_for(str(payload["hook_event_name"]), payload, _context(app, payload).project)
+    names = ("event", "matcher", "command", "args", "timeout", "on_error")
+    return [{name: getattr(script, name) for name in names} for script in found]
 
 
 def _calls_of(caller: Any, hook: str) -> list[Any]:
@@ -296,8 +310,8 @@ def _entries(texts: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
             yield path, entry
 
 
-def _session(app: Services, payload: Mapping[str, Any], name: str | None) -> dict[str, Any]:
-    context = Context(
+def _context(app: Services, payload: Mapping[str, Any]) -> Context:
+    return Context(
         event=str(payload["hook_event_name"]),
         payload=payload,
         home=app.home,
@@ -308,6 +322,10 @@ def _session(app: Services, payload: Mapping[str, Any], name: str | None) -> dic
         wiring=_wiring,
         record={},
     )
+
+
+def _session(app: Services, payload: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    context = _context(app, payload)
     session = context.session if name is None else name
     agent = app.config.agent_for(session, context.cwd)
     try:

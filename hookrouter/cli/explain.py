@@ -98,11 +98,11 @@ def explain(
 
     \b
     With --json: event, tool, hooks, payload (errors, warnings), needed, registered (file, matcher, command),
-    hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout, timeout_from), not_called
-    (plugin, hooks, status, reason, fix, refuses), session (name, cwd, agent, gateway, fallbacks, paused), rule (what
-    [[approvals.rules]] say to a call that is about to run: decide, rule, file, uncertain; else null), and with
-    --execute result (outcome, by, reason, level, ms, plugins, warnings, tool_input_by, tool_response_by, exit_code,
-    stdout, output, stderr).
+    hooks_disabled, calls (plugin, hook, wrapper, place, order, waits, on_error, timeout, timeout_from, scripts: event,
+    matcher, command, args, timeout, on_error), not_called (plugin, hooks, status, reason, fix, refuses), session (name,
+    cwd, agent, gateway, fallbacks, paused), rule (what [[approvals.rules]] say to a call that is about to run: decide,
+    rule, file, uncertain; else null), and with --execute result (outcome, by, reason, level, ms, plugins, scripts,
+    warnings, tool_input_by, tool_response_by, exit_code, stdout, output, stderr).
 
     \b
     Examples:
@@ -156,7 +156,18 @@ def _executed(app: Application, word: str, data: bytes, folder: str | None, seco
 
 def result_document(result: Result) -> dict[str, Any]:
     """Return what a run came to, as a program reads it; ``output`` is stdout as JSON, None if it is none."""
-    kept = ("outcome", "by", "reason", "level", "ms", "tool_input_by", "tool_response_by", "warnings", "plugins")
+    kept = (
+        "outcome",
+        "by",
+        "reason",
+        "level",
+        "ms",
+        "tool_input_by",
+        "tool_response_by",
+        "warnings",
+        "plugins",
+        "scripts",
+    )
     try:
         output = json.loads(result.stdout)
     except ValueError:
@@ -223,12 +234,31 @@ def _lines(explained: Mapping[str, Any]) -> list[str]:
         lines.append("  no plugin is called")
     for number, call in enumerate(explained["calls"], 1):
         lines.append(f"  {number}. {call['plugin']} ({call['hook']}): {_how(call)}")
+        lines += [
+            f"     {_script(one)}: timeout {one['timeout']:g} s, on_error {one['on_error']}" for one in call["scripts"]
+        ]
     for entry in explained["not_called"]:
         lines.append(f"  not called: {entry['plugin']}, {entry['status']}: {entry['reason']}")
         if entry["refuses"]:
             lines.append("    it is set to fail closed, so the call is refused in its name")
         if entry["fix"]:
             lines.append(f"    fix: {entry['fix']}")
+    return lines
+
+
+def _script(script: Mapping[str, Any]) -> str:
+    """Return how a script is named: its event, its matcher if it has one, and its command line."""
+    matcher = f" ({script['matcher']})" if script.get("matcher") else ""
+    return f"{script.get('event')}{matcher}: {' '.join((script['command'], *(script.get('args') or ())))}"
+
+
+def _script_lines(scripts: object) -> list[str]:
+    """Return the lines that tell of the scripts that ran, as the journal has them; other plugins may note others."""
+    lines = []
+    for one in scripts if isinstance(scripts, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("command"), str):
+            lines.append(f"  {_script(one)}: {one.get('outcome')}, {one.get('ms')} ms")
+            lines += [f"    {label}: {one[label]}" for label in ("says", "error") if one.get(label)]
     return lines
 
 
@@ -291,6 +321,7 @@ def _result_lines(result: Mapping[str, Any], timeout: float) -> list[str]:
     if result["reason"]:
         lines.append(f"  why: {result['reason']}")
     lines += [line for call in result["plugins"] or () for line in call_lines(call)]
+    lines += _script_lines(result["scripts"])
     for part in ("tool_input", "tool_response"):
         if result[f"{part}_by"]:
             lines.append(f"  {part} changed: {json.dumps(result[f'{part}_by'])}")

@@ -1,13 +1,12 @@
-"""Which scripts run for a call, in which order, and what they say together."""
+"""Which scripts run for a call, in which order, and what they say together.
+
+Replies, and what reads them, are imported if a script says something: most say nothing, and pay for nothing.
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
-from hookrouter.hook_output import read_output
-from hookrouter.joined_replies import joined
-from hookrouter.replies import closed, message
 from hookrouter.util import fastjson
 from hookrouter.util.text import printable
 from hookrouter_scripts.processes import Process, end_all, start, wait
@@ -31,7 +30,7 @@ _SHELL = "/bin/sh"
 _PROJECT = "CLAUDE_PROJECT_DIR"
 _ENV_FILE = "CLAUDE_ENV_FILE"
 _SHOWN = 200
-"""Characters of a command that the journal keeps."""
+"""Characters of a command, and of what it said, that the journal keeps."""
 
 
 def call_scripts(event: Event, context: Context) -> Reply | None:
@@ -45,7 +44,7 @@ def call_scripts(event: Event, context: Context) -> Reply | None:
     running: list[Process] = []
     replies: list[Reply] = []
     rows: list[dict[str, object]] = []
-    one_by_one = closed(context.event, "refused") is not None
+    one_by_one = len(scripts) > 1 and _can_refuse(context.event)
     try:
         for at, script in enumerate(scripts):
             running.append(_started(script, payload, context, f".{at}" if len(scripts) > 1 else ""))
@@ -58,7 +57,17 @@ def call_scripts(event: Event, context: Context) -> Reply | None:
         end_all(running)
         if rows:
             context.note("scripts", rows)
+    if len(replies) < 2:
+        return replies[0] if replies else None
+    from hookrouter.joined_replies import joined
+
     return joined(context.event, replies)
+
+
+def _can_refuse(event: str) -> bool:
+    from hookrouter.replies import closed
+
+    return closed(event, "refused") is not None
 
 
 def _started(script: Script, payload: Mapping[str, Any], context: Context, suffix: str) -> Process:
@@ -103,8 +112,14 @@ def _ended(
         if reply is not None and event.raw.get("tool_name") == "Monitor" and not script.takes({}, "Monitor", ""):
             reply = _without_grant(reply)
         shown = printable(label)[:_SHOWN]
-        row: dict[str, object] = {"command": shown, "ms": round(process.seconds * 1000, 2), "outcome": process.outcome}
-        rows.append({**row, "error": fault} if fault else row)
+        row: dict[str, object] = {"event": script.event, "matcher": script.matcher, "command": shown}
+        row |= {
+            "ms": round(process.seconds * 1000, 2),
+            "outcome": process.outcome,
+            "says": _told(reply),
+            "error": fault,
+        }
+        rows.append({key: value for key, value in row.items() if value != ""})
         if reply is not None:
             found.append(reply)
         if fault and (said := _failed(script, f"hookrouter: script [{shown}] {fault}", event, context)) is not None:
@@ -118,12 +133,28 @@ def _read(event: str, label: str, process: Process) -> tuple[Reply | None, str]:
         return None, ""
     if process.fault:
         return None, printable(process.fault)
+    if process.code == 0 and not process.out:
+        return None, ""
+    from hookrouter.hook_output import read_output
+
     outcome = read_output(event, label, process.code, process.text(process.out), process.text(process.err))
     return outcome.reply, printable(outcome.fault)
 
 
+def _told(reply: Reply | None) -> str:
+    """Return what a script said, for the journal: its verdict and why, and what else it said, without that itself."""
+    if reply is None:
+        return ""
+    more = [*reply.output, *(["systemMessage"] if reply.system_message else [])]
+    verdict = ": ".join(filter(None, (reply.verdict, (reply.reason or "").strip())))
+    stops = f"stops: {reply.stop_reason}" if reply.stop_reason else ""
+    return printable(", ".join(filter(None, (stops, verdict, *more))))[:_SHOWN]
+
+
 def _failed(script: Script, fault: str, event: Event, context: Context) -> Reply | None:
     """Return the refusal for a script that is set to fail closed, or else what the user is shown."""
+    from hookrouter.replies import closed, message
+
     context.warn(fault)
     # Claude goes on after a refused Stop, so refusing it again and again would never end.
     if script.on_error == "closed" and event.raw.get("stop_hook_active") is not True:
@@ -152,8 +183,7 @@ def _keep_variables(process: Process) -> None:
     """Add what a script wrote into its own file of variables to that of the call."""
     if not process.kept:
         return
-    # What cannot be read is not there: most scripts write none.
-    with suppress(OSError):
+    try:
         with open(process.variables, "rb") as file:
             content = file.read()
         if content and not content.endswith(b"\n"):
@@ -161,3 +191,6 @@ def _keep_variables(process: Process) -> None:
         with open(process.kept, "ab") as file:
             file.write(content)
         os.unlink(process.variables)
+    except OSError:
+        # What cannot be read is not there: most scripts write none.
+        pass

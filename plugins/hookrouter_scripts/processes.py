@@ -7,11 +7,10 @@ than most scripts.
 from __future__ import annotations
 
 import os
-import signal
 import time
-from contextlib import suppress
 
 from hookrouter.util import fastjson
+from hookrouter.util.time_limit import signal
 
 TYPE_CHECKING = False
 
@@ -26,7 +25,7 @@ _MOST = 16 * 1024 * 1024
 _CHUNK = 1 << 16
 
 _LOOK = 0.02
-"""Seconds between looks at a process that has ended while something that it started keeps its output open."""
+"""Seconds between looks at a process of whose end nothing tells: what it has started may keep its output open."""
 
 _DEFAULTS = [number for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", None)) if number is not None]
 """The signals that Python ignores; what it starts would ignore them too."""
@@ -54,6 +53,8 @@ class Process:
         """How long it took."""
         self.began = time.monotonic()
         self.stdin = self.stdout = self.stderr = -1
+        self.end = -1
+        """Readable once it has ended; -1 where there is no such descriptor."""
         self.is_over = False
 
     @property
@@ -81,12 +82,15 @@ class Process:
         self.is_over = True
         self.code = os.waitstatus_to_exitcode(status)
         self.seconds = time.monotonic() - self.began
-        self.close("stdin", "stdout", "stderr")
+        self.close("stdin", "stdout", "stderr", "end")
 
     def kill(self) -> None:
         """End it with all that it has started, as far as that has not left its session."""
         if self.is_over or not self.pid:
             return
+        # Imported if it is needed: it takes longer than many a script.
+        from contextlib import suppress
+
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self.ended(os.waitpid(self.pid, 0)[1])
@@ -113,7 +117,16 @@ def start(
     if not process.is_over:
         for descriptor in (process.stdin, process.stdout, process.stderr):
             os.set_blocking(descriptor, False)
+        process.end = _end_of(process.pid)
     return process
+
+
+def _end_of(pid: int) -> int:
+    """Return a descriptor that is readable once a process has ended; -1 where there is none, as on macOS."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
 
 
 def _spawn(argv: list[str], environ: Mapping[str, str], actions: list[tuple[int, int, int]]) -> int:
@@ -137,14 +150,14 @@ def wait(processes: Sequence[Process]) -> None:
         for one in running:
             if one.stdin >= 0:
                 poll.register(one.stdin, select.POLLOUT)
-            for descriptor in (one.stdout, one.stderr):
+            for descriptor in (one.stdout, one.stderr, one.end):
                 if descriptor >= 0:
                     poll.register(descriptor, select.POLLIN)
         now = time.monotonic()
-        left = min(one.began + one.limit - now for one in running)
+        left = [one.began + one.limit - now for one in running]
         # One whose output has come to its end is about to end itself.
-        look = 0.001 if any(one.stdout < 0 and one.stderr < 0 for one in running) else _LOOK
-        poll.poll(max(0.0, min(left, look)) * 1000)
+        left += [0.001 if one.stdout < 0 and one.stderr < 0 else _LOOK for one in running if one.end < 0]
+        poll.poll(max(0.0, min(left)) * 1000)
         for one in running:
             _follow(one)
 
@@ -210,6 +223,8 @@ def _goes_on(one: Process) -> bool:
 
 def _leave(one: Process) -> None:
     """Let a script go on: what it prints is read by a program that throws it away, or it would be ended by that."""
+    from contextlib import suppress
+
     for name in ("stdout", "stderr"):
         descriptor = getattr(one, name)
         if descriptor >= 0:
@@ -222,7 +237,7 @@ def _leave(one: Process) -> None:
                 )
     one.is_left = one.is_over = True
     one.seconds = time.monotonic() - one.began
-    one.close("stdin", "stdout", "stderr")
+    one.close("stdin", "stdout", "stderr", "end")
 
 
 def end_all(processes: Sequence[Process]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import hookrouter_scripts
+from hookrouter.cli.main import main
 from hookrouter.testing.hooks import HookResult, Hooks
 from hookrouter.util.system import process_status
 from support.resident import eventually
@@ -145,7 +146,32 @@ def test_the_same_command_runs_once(scripts: Hooks, tmp_path: Path) -> None:
 
 
 def test_the_journal_says_what_each_script_did(scripts: Hooks) -> None:
-    scripts.configure(table("PreToolUse", "echo no >&2; exit 2"))
-    (row,) = bash(scripts).journal["scripts"]
-    assert row.pop("ms") > 0
-    assert row == {"command": "echo no >&2; exit 2", "outcome": "exit code 2"}
+    context = '{"systemMessage": "hi", "hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "c"}}'
+    ones = ["echo no >&2; exit 2", f"echo '{context}'", "true"]
+    scripts.configure("".join(table("PreToolUse", one, matcher="Bash") for one in ones))
+    rows = bash(scripts).journal["scripts"]
+    assert all(row.pop("ms") > 0 for row in rows)
+    common = {"event": "PreToolUse", "matcher": "Bash"}
+    assert rows == [
+        {**common, "command": ones[0], "outcome": "exit code 2", "says": f"deny: [{ones[0]}]: no"},
+        {**common, "command": ones[1], "outcome": "exit code 0", "says": "additionalContext, systemMessage"},
+        {**common, "command": ones[2], "outcome": "exit code 0"},
+    ]
+
+
+def test_explain_names_each_script(capsys: pytest.CaptureFixture[str], hookrouter_home: Path) -> None:
+    tables = table("PreToolUse", "echo no >&2; exit 2", matcher="Bash", on_error="closed", timeout=5)
+    tables += table("PreToolUse", "cat", args=["-"]) + table("PreToolUse", "of no call of Bash", matcher="Edit")
+    (hookrouter_home / "config.toml").write_text(tables)
+    assert main(["explain", "PreToolUse", "--tool", "Bash", "--json"]) == 0
+    (call,) = [one for one in json.loads(capsys.readouterr().out)["calls"] if one["plugin"] == "scripts"]
+    common = {"event": "PreToolUse", "args": None}
+    closed = {"matcher": "Bash", "command": "echo no >&2; exit 2", "timeout": 5, "on_error": "closed"}
+    other = {"matcher": "", "command": "cat", "args": ["-"], "timeout": 600, "on_error": "open"}
+    assert call["scripts"] == [{**common, **closed}, {**common, **other}]
+    assert main(["explain", "PreToolUse", "--tool", "Bash", "--execute"]) == 0
+    said = capsys.readouterr().out
+    assert "     PreToolUse (Bash): echo no >&2; exit 2: timeout 5 s, on_error closed\n" in said
+    assert "\n  PreToolUse (Bash): echo no >&2; exit 2: exit code 2, " in said
+    assert "\n    says: deny: [echo no >&2; exit 2]: no\n" in said
+    assert "of no call of Bash" not in said

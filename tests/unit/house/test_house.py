@@ -56,7 +56,7 @@ BUDGET = {
     "plugins/hookrouter_page": 2815,
     "plugins/hookrouter_postgresql": 1852,
     "plugins/hookrouter_rules": 87,
-    "plugins/hookrouter_scripts": 343,
+    "plugins/hookrouter_scripts": 364,
     "plugins/hookrouter_sessions": 2025,
     "plugins/hookrouter_tmux": 379,
     "plugins/hookrouter_webhook": 489,

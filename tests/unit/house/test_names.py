@@ -35,6 +35,8 @@ ALLOWED = {
     "cli/adopt.py": "takes hooks into a table of config.toml, which has the name of the plugin that runs them",
     "_installation/adoption.py": "the same",
     "_diagnostics/configuration.py": "the same table",
+    "_diagnostics/explain.py": "what runs of the same table",
+    "cli/explain.py": "the same",
     "cli/init": "offers what comes with hookrouter",
     "cli/dialogs/skill.py": "teaches a program that is called so",
     "cli/doctor.py": "where the real client is tried",
