@@ -11,6 +11,7 @@ import os
 import stat
 
 from hookrouter.config import Config, PluginConfig
+from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.own_file import keep_own_json, read_own_json
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import decode
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ALARM", "KIND", "config_name", "file_key", "forget", "keep", "load"]
 
-KIND = "config"
+KIND = DocumentKind("config")
 """The kind of the document in the state folder, and of its lock."""
 
-ALARM = "broken-config"
+ALARM = DocumentKind("broken-config")
 """The kind of the documents that say who was told of the file's problems; they go once it has none."""
 
 FORMAT = 15

@@ -49,6 +49,7 @@ CONTRIBUTIONS = {
     "answer_channel": "name",
     "cli_commands": "name",
     "dialog_kinds": "name",
+    "document_kinds": "name",
     "resident_process": "name",
     "session_watcher": "name",
     "gateway": "type",
@@ -63,7 +64,7 @@ CONTRIBUTIONS = {
 }
 """The hooks by which plugins contribute, each with what a contribution is known by."""
 
-_LISTS = ("cli_commands", "dialog_kinds", "resident_process", "web_pages")
+_LISTS = ("cli_commands", "dialog_kinds", "document_kinds", "resident_process", "web_pages")
 """Those that return several."""
 
 _TABLE_NAME = re.compile(r"[a-z][a-z0-9_-]*")

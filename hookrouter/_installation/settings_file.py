@@ -18,7 +18,7 @@ from attrs import asdict, evolve
 from hookrouter._installation.mirror import with_denied, without_denied
 from hookrouter._installation.mod_keys import enabled_folder, with_mod, without_mod
 from hookrouter._installation.settings_edit import InstallState, SettingsError, merge, registered
-from hookrouter.storage.home import HomeError, users_home
+from hookrouter.storage.home import DocumentKind, HomeError, users_home
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.clock import iso
 from hookrouter.util.difference import unified
@@ -46,7 +46,7 @@ __all__ = [
 
 SCOPES = ("user", "project", "local")
 
-STATE_KIND = "installation"
+STATE_KIND = DocumentKind("installation")
 """Kind of the documents that remember what an installation created, one for each settings file."""
 
 _LOCK_SECONDS = 10.0

@@ -17,6 +17,7 @@ import time
 
 from hookrouter._isolation.containment import CLOSED
 from hookrouter.storage.engine import look
+from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.journal import FAILURES
 from hookrouter.util.clock import iso
 from hookrouter.util.value import NO_ITEMS, Value, decode
@@ -56,7 +57,7 @@ COOL_DOWN = 600.0
 WINDOW = 3600.0
 """Seconds after which a failure does not count any more towards the next one."""
 
-KIND, NAME = "plugins", "health"
+KIND, NAME = DocumentKind("plugins"), "health"
 """The document."""
 
 _OF_PROJECT = " of /"

@@ -21,6 +21,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.installation import chosen_file, register
 from hookrouter.cli.options import DryRun, Json, echo_json
 from hookrouter.cli.settings_options import Scope, ScopeOption, SettingsOption
+from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso
 from hookrouter.util.difference import unified
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt"]
 
-KIND = "adoption"
+KIND = DocumentKind("adoption")
 """Kind of the documents that hold what was adopted from a settings file, and how it was."""
 
 _PLUGIN = "scripts"

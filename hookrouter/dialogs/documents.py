@@ -16,6 +16,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.storage.engine import durable_together
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.claude_process import is_gone, process_space
 from hookrouter.util.fields import number, record, text, texts
 from hookrouter.util.text import printable
@@ -64,16 +65,16 @@ __all__ = [
     "wake_missed",
 ]
 
-QUESTION = "question"
+QUESTION = DocumentKind("question", shared=True)
 """The kind of the documents of open dialogs, whatever asks."""
 FORM = "question"
 """What a document, a verdict or a journal record is about that names no kind of dialog: one that names it is of a
 version that knew others."""
-PENDING = "pending-answer"
-UNSETTLED = "unsettled"
+PENDING = DocumentKind("pending-answer", shared=True)
+UNSETTLED = DocumentKind("unsettled", shared=True)
 """The kind of what stands beside a question that is provisional: with it a hook sees that there is one, of whatever
 session, without reading any question."""
-TOLD = "told"
+TOLD = DocumentKind("told", shared=True)
 """The kind of what says which messages about an open question are in the outbox, or have been: a hook may run twice."""
 VERSION = 1
 

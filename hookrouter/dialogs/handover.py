@@ -18,6 +18,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.answering.labels import recorded_label
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util import fastjson
 from hookrouter.util.claude_process import is_another_alive, is_gone, process_space
 from hookrouter.util.filenames import digest
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ANSWER", "WAITING", "Handover", "end_all", "identity"]
 
-WAITING = "reply-waiting"
-ANSWER = "reply-answer"
+WAITING = DocumentKind("reply-waiting")
+ANSWER = DocumentKind("reply-answer")
 VERSION = 1
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.dialogs.documents import FORM, own_name
 from hookrouter.dialogs.transcript import CHAT
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.fields import record, text
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = [
     "watch_verdict",
 ]
 
-KIND = "answer-result"
+KIND = DocumentKind("answer-result", shared=True)
 VERSION = 1
 
 KEPT_SECONDS = 24 * 3600.0

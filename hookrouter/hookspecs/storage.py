@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hookrouter.sharing import Sharing
+    from hookrouter.storage.home import DocumentKind
     from hookrouter.storage.interface import StorageEngine
 
 __all__ = ["StorageSpecs"]
@@ -38,6 +41,30 @@ class StorageSpecs:
                 from hookrouter_carrier.storage import CarrierStorage
 
                 return CarrierStorage()
+        """
+
+    @hookspec
+    def document_kinds(self) -> Sequence[DocumentKind] | None:
+        """When: a process begins that writes this machine's documents to the engine of ``[storage]``, or a command
+        works on that engine; never in a hook process.
+
+        Returns: ``None`` for nothing, or a list of :class:`~hookrouter.storage.home.DocumentKind`, those of the
+        plugin's own documents that are ``shared``: other machines read them there, and a machine whose disk is lost
+        gets them back. A plugin's other documents stay on their machine.
+
+        Combined: All are written to the engine, beside hookrouter's own. Of two plugins with one kind the second one is
+        reported. What the engine has of a plugin that is switched off stays there.
+
+        Args:
+            (none): The documents are those that the plugin writes by ``context.store``.
+
+        Example::
+
+            @hookimpl
+            def document_kinds():
+                from hookrouter.storage.home import DocumentKind
+
+                return [DocumentKind("parcel", shared=True)]
         """
 
     @hookspec

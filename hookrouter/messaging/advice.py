@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.clock import iso, now
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KEPT_SECONDS", "brought", "prune_brought"]
 
-KIND = "guidance"
+KIND = DocumentKind("guidance", shared=True)
 VERSION = 1
 
 KEPT_SECONDS = 30 * 24 * 3600.0

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 
+from hookrouter.storage.engine import OUTBOX
+from hookrouter.storage.home import DocumentKind
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ ERRAND_VARIABLE = "HOOKROUTER_ERRAND"
 """Set for a command that another machine asked for: it reads no files of this one. The value names the variables that
 hold for this command alone, and not for what it starts."""
 
-_SALT = "environment", "salt"
+_SALT = DocumentKind("environment", area=OUTBOX), "salt"
 _SALT_BYTES = 16
 
 
@@ -90,7 +93,7 @@ def environment_mark(environ: Mapping[str, str], home: Home, gateways: Mapping[s
 
 def _salt(home: Home) -> bytes:
     """Return the random bytes of this home, made on first use; empty if they can be neither read nor made."""
-    from hookrouter.storage.engine import OUTBOX, open_store
+    from hookrouter.storage.engine import open_store
     from hookrouter.storage.interface import StoreError
 
     store = open_store(home, lambda _text: None, OUTBOX)

@@ -9,6 +9,8 @@ the next deliverer. A notice is ``notice-<id>.json`` in ``state/``, named by the
 
 from __future__ import annotations
 
+from hookrouter.storage.home import DocumentKind
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "dismiss", "dismiss_all", "listing", "prune", "save"]
 
-KIND = "notice"
+KIND = DocumentKind("notice", shared=True)
 """The kind of a notice in the store."""
 
 

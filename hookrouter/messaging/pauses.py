@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.clock import iso, local
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pause", "begin", "end", "is_paused", "pauses"]
 
-KIND = "paused"
+KIND = DocumentKind("paused", shared=True)
 NAME = "sessions"
 VERSION = 1
 

@@ -9,7 +9,7 @@ import os
 import time
 
 from hookrouter.storage.engine import OUTBOX, may_hold, open_store
-from hookrouter.storage.home import HOME_VARIABLE
+from hookrouter.storage.home import HOME_VARIABLE, DocumentKind
 from hookrouter.storage.interface import StoreError
 from hookrouter.storage.logs import LOG_FLAGS, prepare_log
 
@@ -39,7 +39,7 @@ __all__ = [
     "wake_deliverers",
 ]
 
-KIND = "wake"
+KIND = DocumentKind("wake", shared=True, area=OUTBOX)
 """The kind of an outbox document in the store."""
 
 PUSH_WAIT = 30.0
@@ -48,7 +48,7 @@ PUSH_WAIT = 30.0
 LONGEST_PUSH_WAIT = 600.0
 """Upper limit of the longer wait that a deliverer sets if it leaves only what it has given up."""
 
-PUSH = "push"
+PUSH = DocumentKind("push", area=OUTBOX)
 """The kind of the document that says when a push is due: ``due_at`` in seconds since 1970, and ``config_time``, the
 modification time of config.toml when that was noted (null without a file)."""
 

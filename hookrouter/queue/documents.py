@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.queue.items import QUEUED, STATES, Item
+from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.interface import StoreBusy
 from hookrouter.util.clock import iso, now
 from hookrouter.util.fields import record, tables, text
@@ -34,8 +35,8 @@ __all__ = [
     "watch_queue",
 ]
 
-KIND = "queue"
-ENDED_KIND = "queued-item"
+KIND = DocumentKind("queue", shared=True)
+ENDED_KIND = DocumentKind("queued-item", shared=True)
 VERSION = 1
 
 KEPT_SECONDS = 14 * 24 * 3600.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter.terminals import TerminalAddress
 from hookrouter.util import fields
 from hookrouter.util.claude_process import is_gone, is_suspended, process_space
@@ -37,7 +38,7 @@ __all__ = [
     "watch_records",
 ]
 
-KIND = "session"
+KIND = DocumentKind("session", shared=True)
 VERSION = 1
 
 IDLE, BUSY, WAITING, LIMITED, STOPPED, GONE = "idle", "busy", "waiting", "limited", "stopped", "gone"

@@ -18,6 +18,7 @@ __all__ = [
     "CONTROL",
     "GATE",
     "HOME_VARIABLE",
+    "DocumentKind",
     "Home",
     "HomeError",
     "ensure",
@@ -38,6 +39,29 @@ CONTROL = "control"
 
 GATE = "http"
 """The name of the HTTP gate's socket in :attr:`Home.router`."""
+
+
+class DocumentKind(str):
+    """A kind of documents, and who may see them: a text, declared once, beside what writes them.
+
+    Kinds are for one machine alone, as is what tells of its processes and files, unless they are ``shared``: then the
+    machines that share an engine read each other's, and one whose disk is lost gets them back from there.
+    """
+
+    __slots__ = ("area", "name", "shared")
+
+    def __new__(cls, name: str, *, shared: bool = False, area: str = "") -> DocumentKind:
+        """``name`` is of letters, digits and dashes, and not another kind's with a dash behind it."""
+        kind = super().__new__(cls, name)
+        kind.name, kind.shared, kind.area = name, shared, area
+        return kind
+
+    name: str
+    """What it is, as a plain text."""
+    shared: bool
+    """Whether other machines may see its documents."""
+    area: str
+    """The set of documents that it is in: :data:`hookrouter.storage.engine.OUTBOX`, or empty."""
 
 
 class HomeError(HookrouterError, OSError):

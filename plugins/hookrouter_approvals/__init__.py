@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.dialogs.kinds import DialogKind
     from hookrouter.hookspecs.commands import Command
     from hookrouter.replies import ElicitationReply, PermissionRequestReply
+    from hookrouter.storage.home import DocumentKind
     from hookrouter_approvals.settings import ApprovalsSettings
 
 __all__: list[str] = []
@@ -162,3 +163,12 @@ def dialog_kinds() -> list[DialogKind]:
     from hookrouter_approvals.kinds import ElicitationKind, PermissionKind, PlanKind
 
     return [PermissionKind(), PlanKind(), ElicitationKind()]
+
+
+@hookimpl
+@stateless
+def document_kinds() -> list[DocumentKind]:
+    """Share the forms that are left to a person."""
+    from hookrouter_approvals.forms_left import LEFT
+
+    return [LEFT]

@@ -13,6 +13,7 @@ from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import by_person, end, note_end
 from hookrouter.dialogs.columns import of_dialog
 from hookrouter.dialogs.verdicts import Verdict
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util import fastjson
 from hookrouter.util.fields import table, text
 from hookrouter_approvals.names import ELICITATION
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["forget_forms", "form_answered", "forms_left", "note_left"]
 
-LEFT = "form-left"
+LEFT = DocumentKind("form-left", shared=True)
 """The kind of the documents about forms that were left to a person, named by session and form."""
 
 

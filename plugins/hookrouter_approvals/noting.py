@@ -5,6 +5,7 @@ It stands in the way of every call, so it imports next to nothing.
 
 from __future__ import annotations
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util import fastjson
 from hookrouter.util.clock import iso
 from hookrouter.util.filenames import digest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CALL", "call_name", "input_digest", "note", "note_call"]
 
-CALL = "call"
+CALL = DocumentKind("call")
 VERSION = 1
 
 _KEPT_CHARACTERS = 65536

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients, end, gone
 from hookrouter.dialogs.opening import note_asked, open_dialog
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.clock import now
 from hookrouter.util.filenames import digest
 from hookrouter_blocked.dialog import BLOCKED
@@ -29,7 +30,7 @@ EVENT = "Watch"
 _DRAWN_SECONDS = 5.0
 """Seconds after which a dialog is drawn, so that one that is not known by then is none of those that are."""
 
-_SEEN = "blocked-seen"
+_SEEN = DocumentKind("blocked-seen")
 """The kind of the document that says since when which dialog is there."""
 
 

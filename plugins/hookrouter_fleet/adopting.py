@@ -26,7 +26,7 @@ from hookrouter.storage.engine import OUTBOX
 from hookrouter.util.clock import iso
 from hookrouter.util.text import printable
 from hookrouter_fleet.everywhere import everywhere
-from hookrouter_fleet.kinds import FLEET
+from hookrouter_fleet.kinds import FLEET, TAKING
 from hookrouter_fleet.replica import PRESENCE
 from hookrouter_fleet.returning import GONE_SECONDS
 
@@ -42,8 +42,6 @@ __all__ = ["Adopting", "leave_taken"]
 LOOK_SECONDS = 15.0
 """Seconds between two looks at all that is undelivered."""
 
-_TAKING = "taking"
-"""The kind of the documents, under the name of the machine that is gone, that say who takes a message over."""
 _CLAIMED, _TAKEN = "claimed", "taken"
 
 _WAKE = "question"
@@ -97,7 +95,7 @@ class Adopting:
         are_ours = 0
         for name, (machine, message) in list(self._claimed.items()):
             claim = self._claim_of(self._here)
-            is_ours = self._fleet(machine).replace(_TAKING, name, {**claim, "state": _TAKEN}, unchanged=claim)
+            is_ours = self._fleet(machine).replace(TAKING, name, {**claim, "state": _TAKEN}, unchanged=claim)
             del self._claimed[name]
             if is_ours:
                 are_ours += 1
@@ -153,7 +151,7 @@ class Adopting:
     def _claim(self, machine: str, name: str) -> bool:
         """Say that this machine takes a message over; return whether it does: of several that try, one."""
         store, mine = self._fleet(machine), self._claim_of(self._here)
-        found = store.create(_TAKING, name, mine)
+        found = store.create(TAKING, name, mine)
         if found is None or found == mine:
             return True
         # Whoever had begun may be gone as well. What it has taken stands among its own messages.
@@ -162,7 +160,7 @@ class Adopting:
             found.get("state") == _CLAIMED
             and former != self._here
             and self._is_gone(former)
-            and store.replace(_TAKING, name, mine, unchanged=found)
+            and store.replace(TAKING, name, mine, unchanged=found)
         )
 
     def _claim_of(self, machine: str) -> dict[str, object]:
@@ -180,12 +178,12 @@ def leave_taken(services: Services, storage: Storage) -> int:
     """
     store = storage.store(FLEET, services.warn)
     removed = 0
-    for name, claim in store.entries(_TAKING):
+    for name, claim in store.entries(TAKING):
         if claim.get("state") == _TAKEN and services.outbox.remove(name):
             removed += 1
             by = str(claim.get("by", ""))
             record = {"event": "fleet", "outcome": "sent by another machine", "machine": by, "wake": name, "at": iso()}
             services.journal.write(record, None)
         # What was claimed and not taken is sent from here.
-        store.delete(_TAKING, name)
+        store.delete(TAKING, name)
     return removed

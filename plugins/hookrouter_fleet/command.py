@@ -14,6 +14,7 @@ from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.config import FILES
+from hookrouter.shared_documents import shared_kinds
 from hookrouter.sharing import machine_name, open_engine
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter.util.text import printable
@@ -217,7 +218,8 @@ def forget(
     application, storage = _storage()
     config = application.config.storage
     here = machine_name(config)
-    removed = _guarded(lambda: forget_machine(storage, machine, here, application.warn, dry_run=dry_run))
+    shared = shared_kinds(application.plugins)
+    removed = _guarded(lambda: forget_machine(storage, machine, here, shared, application.warn, dry_run=dry_run))
     if as_json:
         found = {"forgotten": machine, "dry_run": dry_run, "removed": removed}
         echo_json({"engine": config.engine, "machine": here, **found})
@@ -229,7 +231,8 @@ def forget(
 
 def _brought(application: Application, storage: Storage, *, is_back: bool, dry_run: bool) -> tuple[Brought, str | None]:
     """Return what was brought, and by which other process."""
-    replica = Replica(application.home, storage, machine_name(application.config.storage), application.warn)
+    shared = shared_kinds(application.plugins)
+    replica = Replica(application.home, storage, machine_name(application.config.storage), shared, application.warn)
     if is_back:
         with replica.lock(_LOCK_SECONDS):
             return replica.take_over(), None

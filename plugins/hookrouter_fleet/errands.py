@@ -25,7 +25,7 @@ from hookrouter.messaging.trace_context import parsed
 from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.util.clock import iso, now, seconds
 from hookrouter.util.program import script_argv
-from hookrouter_fleet.kinds import FLEET
+from hookrouter_fleet.kinds import ERRAND, FLEET
 from hookrouter_fleet.replica import PRESENCE
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Errands", "run_elsewhere"]
 
-_KIND = "errand"
 _ASKING = "asking"
 """The kind of the lock that whoever asks holds while waiting."""
 _ASKED, _TAKEN, _DONE, _LOST = "asked", "taken", "done", "lost"
@@ -99,9 +98,9 @@ def run_elsewhere(
     is_asked = False
     try:
         # Without the lock it is not carried out: nobody gets an answer that somebody gave up waiting for.
-        with store.lock(_ASKING, name, 0), store.watch(_KIND, name) as watch:
+        with store.lock(_ASKING, name, 0), store.watch(ERRAND, name) as watch:
             is_asked = True
-            store.write(_KIND, name, document)
+            store.write(ERRAND, name, document)
             return _awaited(store, watch, name, document, machine)
     except ErrandError:
         raise
@@ -117,7 +116,7 @@ def run_elsewhere(
     finally:
         if is_asked:
             with suppress(Exception):  # What came of it is told, whatever an engine raises now.
-                store.delete(_KIND, name)
+                store.delete(ERRAND, name)
 
 
 def _heard_later(store: DocumentStore, name: str, machine: str) -> Done | None:
@@ -128,10 +127,10 @@ def _heard_later(store: DocumentStore, name: str, machine: str) -> Done | None:
     end = time.monotonic() + _AGAIN_SECONDS
     while time.monotonic() < end:
         with suppress(Exception):  # Whatever it raises, the engine is away still.
-            errand = store.read(_KIND, name) or {}
+            errand = store.read(ERRAND, name) or {}
             if errand.get("state") == _ASKED:
-                store.replace(_KIND, name, {**errand, **_WITHDRAWN}, unchanged=errand)
-                errand = store.read(_KIND, name) or {}
+                store.replace(ERRAND, name, {**errand, **_WITHDRAWN}, unchanged=errand)
+                errand = store.read(ERRAND, name) or {}
             if errand.get("state") not in (_ASKED, _TAKEN):
                 break
         time.sleep(_LOOK_SECONDS)
@@ -153,14 +152,14 @@ def _awaited(store: DocumentStore, watch: DocumentWatch, name: str, document: di
     deadline = seen + _TAKE_SECONDS
     while True:
         watch.wait(_LOOK_SECONDS)
-        errand = store.read(_KIND, name) or {}
+        errand = store.read(ERRAND, name) or {}
         state = errand.get("state")
         if state == _DONE:
             return _told(errand, machine)
         is_there = store.lock_holder(*PRESENCE) is not None
         if state == _ASKED and (time.monotonic() >= deadline or not is_there):
             withdrawn = {**document, **_WITHDRAWN}
-            if store.replace(_KIND, name, withdrawn, unchanged=document):
+            if store.replace(ERRAND, name, withdrawn, unchanged=document):
                 return _told(withdrawn, machine)
         if is_there:
             seen = time.monotonic()
@@ -205,7 +204,7 @@ class Errands:
 
     def watch(self) -> DocumentWatch:
         """Return a watch on what is asked."""
-        return self._store.watch(_KIND)
+        return self._store.watch(ERRAND)
 
     @property
     def are_running(self) -> bool:
@@ -228,21 +227,21 @@ class Errands:
                 if not self._is_awaited(name):
                     # Whoever asked may come back, or not; and what is left here is read at each look.
                     done = _shortened(done)
-                self._store.replace(_KIND, name, {**taken, **done}, unchanged=taken)
+                self._store.replace(ERRAND, name, {**taken, **done}, unchanged=taken)
                 del self._running[name]
-        for name, errand in self._store.entries(_KIND):
+        for name, errand in self._store.entries(ERRAND):
             if errand.get("state") == _ASKED and self._store.lock_holder(_ASKING, name) is not None:
                 count += self._take(name, errand)
             elif errand.get("state") == _TAKEN and name not in self._running:
                 # Whoever took it has gone: one process at a time serves a machine.
-                self._store.replace(_KIND, name, {**errand, "state": _LOST}, unchanged=errand)
+                self._store.replace(ERRAND, name, {**errand, "state": _LOST}, unchanged=errand)
             elif name not in self._running and _age(errand) > _KEPT_SECONDS:
-                self._store.delete(_KIND, name)
+                self._store.delete(ERRAND, name)
         return count
 
     def _take(self, name: str, errand: dict[str, object]) -> bool:
         taken = {**errand, "state": _TAKEN, "taken_at": iso()}
-        if not self._store.replace(_KIND, name, taken, unchanged=errand):
+        if not self._store.replace(ERRAND, name, taken, unchanged=errand):
             return False
         words = errand.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:

@@ -171,10 +171,10 @@ class HistoryBringer:
                 if one is not None:
                     self._documents[kind, name] = key = document_key(one)
                     found.setdefault(key, {})[kind] = document
-        for kind, name in self._stamps.keys() - stamps.keys():
+        for gone_kind, name in self._stamps.keys() - stamps.keys():
             # A verdict is removed after a day, and stays what it was.
-            if (gone := self._documents.get((kind, name))) is not None and kind == QUESTION:
-                found.setdefault(gone, {}).setdefault(kind, None)
+            if (gone := self._documents.get((gone_kind, name))) is not None and gone_kind == QUESTION:
+                found.setdefault(gone, {}).setdefault(QUESTION, None)
         return stamps, found
 
     def _told(

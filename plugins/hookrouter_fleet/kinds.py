@@ -1,40 +1,20 @@
-"""Which documents the machines of a fleet see of each other."""
+"""The kinds of documents of what this package itself keeps, all in one area of the engine."""
 
 from __future__ import annotations
 
-from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.storage.engine import OUTBOX
+from hookrouter.storage.home import DocumentKind
 
-__all__ = ["FLEET", "LOCAL_KINDS", "SHARED"]
+__all__ = ["AREAS", "ERRAND", "FLEET", "OWN_KINDS", "TAKING"]
 
-SHARED = {
-    "": (
-        "question",
-        "pending-answer",
-        "answer-result",
-        "told",
-        "unsettled",
-        "form-left",
-        "guidance",
-        "notice",
-        "queue",
-        "queued-item",
-        "session",
-        "last-wake",
-        "last-told",
-        "paused",
-        "login",
-    ),
-    OUTBOX: (MESSAGE,),
-}
-"""By area, the kinds of documents that are brought to the engine: what others may want to read, and what this machine
-needs again if its disk is lost."""
+AREAS = ("", OUTBOX)
+"""The areas that have documents which are shared."""
 
-LOCAL_KINDS = (
-    "reply-waiting", "reply-answer", "blocked-seen", "call", "doorbell", "bell-offer", "stop-offer", "stop-replies",
-    "keys-typed", "plugins", "broken-config", "config", "installation", "adoption", "push", "environment", "fleet",
-)  # fmt: skip
-"""The kinds that are worth something on their own machine alone: they are about its processes and its files."""
+FLEET = DocumentKind("fleet")
+"""The kind of what tells of a machine, and of its local documents; the area of the engine is called so, too."""
 
-FLEET = "fleet"
-"""The area of the engine, and the kind of the local documents, of what this package itself keeps."""
+ERRAND = DocumentKind("errand", area=FLEET)
+TAKING = DocumentKind("taking", area=FLEET)
+
+OWN_KINDS = (FLEET, ERRAND, TAKING)
+"""The kinds of documents that stand in the engine about a machine itself, in the area of the fleet."""

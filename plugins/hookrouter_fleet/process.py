@@ -11,6 +11,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from hookrouter.shared_documents import shared_kinds
 from hookrouter.sharing import machine_name, open_engine
 from hookrouter.storage.history import history_of
 from hookrouter.storage.home import ensure
@@ -21,7 +22,7 @@ from hookrouter_fleet import state
 from hookrouter_fleet.adopting import Adopting, leave_taken
 from hookrouter_fleet.errands import Errands
 from hookrouter_fleet.history import HistoryBringer
-from hookrouter_fleet.kinds import SHARED
+from hookrouter_fleet.kinds import AREAS
 from hookrouter_fleet.locks import SHARING, is_sharing
 from hookrouter_fleet.progress import ProgressNotes
 from hookrouter_fleet.pruning import Pruning
@@ -105,7 +106,9 @@ class Process:
     def _served(self, storage: Storage, stack: ExitStack) -> bool:
         """Bring documents until the process is to end; return whether it is. Raises StoreError."""
         if self._replica is None:
-            self._replica = Replica(self._app.home, storage, self._machine, self._app.warn)
+            self._replica = Replica(
+                self._app.home, storage, self._machine, shared_kinds(self._app.plugins), self._app.warn
+            )
         else:
             self._replica.go_on_with(storage)
         replica = self._replica
@@ -180,7 +183,7 @@ class Process:
         return not is_more
 
     def _folders(self) -> Iterable[FolderWatch]:
-        for area in SHARED:
+        for area in AREAS:
             folder = os.path.join(self._app.home.state, area)
             ensure(folder)
             yield FolderWatch(folder)

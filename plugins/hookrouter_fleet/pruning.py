@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hookrouter_fleet.kinds import FLEET, SHARED
+from hookrouter_fleet.kinds import AREAS, FLEET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ class Pruning:
 
     def __init__(self, storage: Storage, report: Callable[[str], None]) -> None:
         """Touches nothing yet."""
-        self._stores = [storage.store(area, report) for area in (*SHARED, FLEET)]
+        self._stores = [storage.store(area, report) for area in (*AREAS, FLEET)]
         self._next = 0.0
 
     def serve(self) -> None:

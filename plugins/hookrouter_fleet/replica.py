@@ -15,13 +15,13 @@ from hookrouter.messaging.spawn import KIND as MESSAGE
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.interface import StoreBusy, StoreError
 from hookrouter_fleet import comparing
-from hookrouter_fleet.kinds import FLEET, SHARED
+from hookrouter_fleet.kinds import AREAS, FLEET
 from hookrouter_fleet.remembered import Remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from hookrouter.storage.home import Home
+    from hookrouter.storage.home import DocumentKind, Home
     from hookrouter.storage.interface import Storage
 
 __all__ = ["PRESENCE", "Brought", "Replica", "ReplicaError", "problems"]
@@ -51,10 +51,6 @@ _Place = tuple[str, str]
 
 _OPEN = ("question", "pending-answer", "session", "queue", "paused", MESSAGE)
 """The kinds that somebody may wait for: few documents beside those of what has ended."""
-_PLACES: tuple[_Place, ...] = tuple(
-    sorted(((area, kind) for area, kinds in SHARED.items() for kind in kinds), key=lambda place: place[1] not in _OPEN)
-)
-"""All that is shared, what is open first."""
 
 
 class ReplicaError(StoreError):
@@ -89,12 +85,25 @@ class _Change(NamedTuple):
 class Replica:
     """One home's documents, and what is known of them in the engine. For one thread."""
 
-    def __init__(self, home: Home, storage: Storage, machine: str, report: Callable[[str], None]) -> None:
-        """``report`` hears of documents that were corrupt and put aside. Touches nothing yet."""
+    def __init__(
+        self,
+        home: Home,
+        storage: Storage,
+        machine: str,
+        shared: Iterable[DocumentKind],
+        report: Callable[[str], None],
+    ) -> None:
+        """``shared`` are the kinds that are brought; ``report`` hears of documents that were corrupt and put aside.
+
+        Touches nothing yet.
+        """
         self._home = home
         self._machine = machine
         self._report = report
-        self._local = {area: open_store(home, report, area) for area in SHARED}
+        places = ((kind.area, kind.name) for kind in shared)
+        self._places: list[_Place] = sorted(places, key=lambda place: place[1] not in _OPEN)
+        """All that is brought, what is open first."""
+        self._local = {area: open_store(home, report, area) for area in AREAS}
         self._holder: str | None = None
         self._known: dict[_Place, dict[str, object]] = {}
         """Of each document that is in the engine, the stamp of the file that it was read from."""
@@ -116,7 +125,7 @@ class Replica:
         any: to compare all of them costs the more, the longer a home lives, and an engine that keeps failing would
         never be caught up with.
         """
-        self._engine = {area: storage.store(area, self._report) for area in SHARED}
+        self._engine = {area: storage.store(area, self._report) for area in AREAS}
         self._own = storage.store(FLEET, self._report)
         self._storage = storage
 
@@ -203,11 +212,10 @@ class Replica:
         hand. Raises StoreError.
         """
         found = Brought()
-        for area, kinds in SHARED.items():
-            for kind in kinds:
-                for name, document in self._engine[area].entries(kind):
-                    was_none = self._local[area].create(kind, name, document) is None
-                    found += Brought(written=was_none, same=not was_none)
+        for area, kind in self._places:
+            for name, document in self._engine[area].entries(kind):
+                was_none = self._local[area].create(kind, name, document) is None
+                found += Brought(written=was_none, same=not was_none)
         here = self._identity()
         self._local[""].write(FLEET, _HOME, here)
         self._own.write(FLEET, _HOME, here)
@@ -226,7 +234,7 @@ class Replica:
         asked = "" if dry_run else comparing.asked(self._local[""])
         if asked:
             self._forget()
-        for place in _PLACES:
+        for place in self._places:
             if batch and not dry_run and place[1] not in _OPEN and place not in self._known:
                 found += self._brought(batch, None)
                 batch = []
@@ -337,7 +345,7 @@ def problems(home: Home, storage: Storage, machine: str, report: Callable[[str],
     found = list(storage.check())
     if not found:
         try:
-            Replica(home, storage, machine, report).check_home()
+            Replica(home, storage, machine, (), report).check_home()
         except ReplicaError as error:
             found.append(str(error))
     return found

@@ -13,6 +13,7 @@ from hookrouter import hookimpl, stateless
 if TYPE_CHECKING:
     from hookrouter.hookspecs.commands import Command
     from hookrouter.serving.resident import ResidentProcess
+    from hookrouter.storage.home import DocumentKind
 
 
 @hookimpl
@@ -32,3 +33,12 @@ def cli_commands() -> list[Command]:
 
     text = "Open the web page: answer questions from a browser or a phone."
     return [Command("open", text, "hookrouter_page.command:open_page", "Answer Claude")]
+
+
+@hookimpl
+@stateless
+def document_kinds() -> list[DocumentKind]:
+    """Share logins: pages that are one to those who use them read each other's."""
+    from hookrouter_page.security.login_records import KIND
+
+    return [KIND]

@@ -16,7 +16,6 @@ from hookrouter.testing import wait_until
 from hookrouter.testing.plugins import write_plugin
 from hookrouter.util.program import script_argv
 from hookrouter_fleet import state
-from hookrouter_fleet.kinds import LOCAL_KINDS, SHARED
 from hookrouter_fleet.locks import SHARING, is_sharing
 from support.shelf import SHELF
 
@@ -268,21 +267,3 @@ def test_what_is_wrong_is_said_with_what_to_do(machine: Machine) -> None:
     (machine.home / "config.toml").write_text('[storage]\nengine = "shelf"\n')
     (problem,) = machine.told("config", "check", code=1)["problems"]
     assert (problem["key"], problem["message"]) == ("storage.folder", "missing; it is required")
-
-
-def test_every_kind_of_document_is_shared_or_of_one_machine_for_a_reason() -> None:
-    """As the manual lists them: those of the first-party plugins too."""
-    rows = [
-        line.split("|")[1].replace("`", "") for line in DOCUMENTS.read_text().splitlines() if line.startswith("| `")
-    ]
-    named = [file.strip().removeprefix("outbox/") for row in rows for file in row.split(", ") if ".json" in file]
-    known = [kind for kinds in (*SHARED.values(), LOCAL_KINDS) for kind in kinds]
-    assert [name for name in named if not name.startswith(tuple(f"{kind}-" for kind in known))] == []
-    assert len(known) == len(set(known))
-    assert len(named) > 15
-
-
-def test_no_kind_of_document_is_another_one_and_a_dash() -> None:
-    """Else the documents of one would be among those of the other: a session called ``told-a`` was one of ``a``."""
-    for kinds in (*SHARED.values(), (*SHARED[""], *LOCAL_KINDS)):
-        assert [(one, two) for one in kinds for two in kinds if two.startswith(f"{one}-")] == []

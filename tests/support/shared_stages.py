@@ -15,10 +15,10 @@ import pytest
 from hookrouter._sandbox.stage import Stage
 from hookrouter.storage.engine import open_store
 from hookrouter.testing import wait_until
-from hookrouter_fleet.kinds import SHARED
 from hookrouter_postgresql.engine import PostgresqlEngine, PostgresqlStorage
 from hookrouter_postgresql.settings import PostgresqlSettings
 from support.postgres import Server
+from support.shared_kinds import SHARED
 
 __all__ = ["shared_stages"]
 

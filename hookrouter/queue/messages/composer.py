@@ -17,6 +17,7 @@ from hookrouter.queue.messages.formatting import message_text
 from hookrouter.queue.messages.guidance import guidance_for
 from hookrouter.queue.suggestions import suggested_commands
 from hookrouter.sessions.usage import context_used
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.clock import iso, now, seconds
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionComposer"]
 
-KIND = "last-told"
+KIND = DocumentKind("last-told", shared=True)
 """The kind of the documents that say up to which item an agent was told what became of a queue; their names are
 ``<session>:<agent>``."""
 

@@ -19,6 +19,7 @@ from hookrouter.queue.messages.formatting import message_text, subject
 from hookrouter.sessions.limits import LIMIT
 from hookrouter.sessions.records import BUSY
 from hookrouter.sessions.records import KIND as RECORD
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.program import script_argv
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ __all__ = [
     "turn_failed",
 ]
 
-KIND = "last-wake"
+KIND = DocumentKind("last-wake", shared=True)
 """The kind of the document that says what an agent was last told of a session; its name is the session's."""
 
 VERSION = 1

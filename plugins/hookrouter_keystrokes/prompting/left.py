@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter_keystrokes.prompting.situation import Entry
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Left"]
 
-_KIND = "keys-typed"
+_KIND = DocumentKind("keys-typed")
 
 
 class Left:

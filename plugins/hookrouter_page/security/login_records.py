@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter.storage.home import DocumentKind
 from hookrouter.util.clock import iso, now, seconds
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "LoginRecord", "LoginRecords"]
 
-KIND = "login"
+KIND = DocumentKind("login", shared=True)
 VERSION = 1
 
 SEEN_SECONDS = 600.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrouter.sessions.records import GONE, is_client_gone, list_records
 from hookrouter.storage.documents import replace_file
-from hookrouter.storage.home import ensure
+from hookrouter.storage.home import DocumentKind, ensure
 from hookrouter.util.clock import iso, now
 from hookrouter.util.filenames import encode_name
 
@@ -46,7 +46,7 @@ BELL = "hookrouter-bell"
 OFFERED, TAKEN, WITHDRAWN = "offered", "taken", "withdrawn"
 
 _FOLDER = "bells"
-_BELL, _OFFER = "doorbell", "bell-offer"
+_BELL, _OFFER = DocumentKind("doorbell"), DocumentKind("bell-offer")
 _LOCK_SECONDS = 10.0
 _KEPT_SECONDS = 24 * 3600.0
 """How long the bell of a session is kept that no client is known to have any more."""

@@ -11,6 +11,7 @@ from hookrouter.queue import transitions
 from hookrouter.queue.delivery.sight import client_mark
 from hookrouter.queue.items import DELIVERING, STARTED
 from hookrouter.queue.proof import Proof, proof_by_reply
+from hookrouter.storage.home import DocumentKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_IN_A_ROW", "REPLIED", "make_offer", "note_reply", "offered", "replied", "was_replied"]
 
-_OFFER = "stop-offer"
-_COUNT = "stop-replies"
+_OFFER = DocumentKind("stop-offer")
+_COUNT = DocumentKind("stop-replies")
 
 MOST_IN_A_ROW = 8
 """Replies that Claude Code takes before it ends the turn all the same (2.1.150 to 2.1.330)."""

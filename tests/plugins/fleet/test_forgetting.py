@@ -9,10 +9,11 @@ import pytest
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
-from hookrouter_fleet.forgetting import OWN_KINDS, forget
-from hookrouter_fleet.kinds import FLEET, SHARED
+from hookrouter_fleet.forgetting import forget
+from hookrouter_fleet.kinds import FLEET, OWN_KINDS
 from hookrouter_fleet.replica import PRESENCE, Brought, Replica
 from support.memory_storage import MemoryStorage
+from support.shared_kinds import SHARED, SHARED_KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +32,9 @@ def filled() -> MemoryStorage:
 def test_nothing_is_left_of_it_and_all_of_the_others() -> None:
     storage = filled()
     every = {kind: 1 for kinds in (*SHARED.values(), OWN_KINDS) for kind in kinds}
-    assert forget(storage, "two", "one", pytest.fail, dry_run=True) == every
+    assert forget(storage, "two", "one", SHARED_KINDS, pytest.fail, dry_run=True) == every
     assert storage.machines() == ["one", "two"]
-    assert forget(storage, "two", "one", pytest.fail) == every
+    assert forget(storage, "two", "one", SHARED_KINDS, pytest.fail) == every
     assert storage.machines() == ["one"]
     assert sum(len(store.documents) for store in storage.areas.values()) == len(every)
 
@@ -45,7 +46,7 @@ def test_nothing_is_left_of_it_and_all_of_the_others() -> None:
 def test_only_another_machine_that_is_there_is_forgotten(machine: str, words: str) -> None:
     storage = filled()
     with pytest.raises(StoreError, match=words):
-        forget(storage, machine, "one", pytest.fail)
+        forget(storage, machine, "one", SHARED_KINDS, pytest.fail)
     assert storage.machines() == ["one", "two"]
 
 
@@ -55,7 +56,7 @@ def test_one_that_is_at_work_is_not_forgotten() -> None:
         storage.store(FLEET, pytest.fail, "two").lock(*PRESENCE, 0),
         pytest.raises(StoreError, match=r"is at work .*end hookrouter there first"),
     ):
-        forget(storage, "two", "one", pytest.fail)
+        forget(storage, "two", "one", SHARED_KINDS, pytest.fail)
     assert storage.machines() == ["one", "two"]
 
 
@@ -63,8 +64,8 @@ def test_one_that_comes_back_is_there_again(tmp_path: Path) -> None:
     home, storage = Home.in_folder(str(tmp_path)), MemoryStorage("two")
     Store(home.state, pytest.fail).write("question", "a", {"session": "a"})
     for _ in range(2):
-        replica = Replica(home, storage, "two", pytest.fail)
+        replica = Replica(home, storage, "two", SHARED_KINDS, pytest.fail)
         replica.settle()
         assert replica.bring() == Brought(written=1)
-        forget(storage, "two", "one", pytest.fail)
+        forget(storage, "two", "one", SHARED_KINDS, pytest.fail)
         assert storage.machines() == []

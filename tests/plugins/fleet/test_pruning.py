@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrouter_fleet import pruning as module
-from hookrouter_fleet.kinds import FLEET, SHARED
+from hookrouter_fleet.kinds import AREAS, FLEET
 from hookrouter_fleet.pruning import KEPT_SECONDS, PRUNE_SECONDS, Pruning
 from support.memory_storage import MemoryStorage, MemoryStore
 
@@ -19,7 +19,7 @@ def test_each_area_of_the_machine_is_pruned_once_an_hour(monkeypatch: pytest.Mon
     pruning = Pruning(storage, pytest.fail)
     for _ in range(3):
         pruning.serve()
-    expected = [(storage.areas["one", area], KEPT_SECONDS) for area in (*SHARED, FLEET)]
+    expected = [(storage.areas["one", area], KEPT_SECONDS) for area in (*AREAS, FLEET)]
     assert pruned == expected
     now[0] += PRUNE_SECONDS
     pruning.serve()

@@ -18,11 +18,12 @@ from hookrouter.storage.home import Home
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.filenames import encode_name
 from hookrouter_fleet import comparing
-from hookrouter_fleet.kinds import FLEET, SHARED
+from hookrouter_fleet.kinds import FLEET
 from hookrouter_fleet.locks import SHARING
 from hookrouter_fleet.replica import Brought, Replica, ReplicaError, problems
 from support.changes import once_saved
 from support.memory_storage import MemoryStorage
+from support.shared_kinds import SHARED, SHARED_KINDS
 
 KEYS = st.tuples(
     st.sampled_from([("", "question"), ("", "queue"), ("outbox", "wake")]),
@@ -121,7 +122,7 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
 ) -> None:
     home = Home.in_folder(str(tmp_path_factory.mktemp("home")))
     storage = Away()
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     names: set[tuple[tuple[str, str], str]] = set()
     backup = storage.state()
@@ -136,7 +137,7 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
                 store.delete(kind, name)
                 names.discard(key)
         elif step == "anew":
-            replica = Replica(home, storage, "one", pytest.fail)
+            replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
             replica.settle()
         elif step in ("away", "unheard"):
             storage.is_away, storage.is_unheard = step == "away", step == "unheard"
@@ -150,7 +151,7 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
             replica.settle()
         elif step == "other":
             # Another process of this home was at work meanwhile, and has brought what is newer.
-            other = Replica(home, storage, "one", pytest.fail)
+            other = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
             other.settle()
             other.bring()
             replica.go_on_with(storage)
@@ -176,13 +177,13 @@ def test_whatever_is_done_and_fails_in_between_both_hold_the_same_in_the_end(
         for kind in kinds:
             assert brought(storage, area, kind) == held(home, area, kind)
     assert replica.bring() == Brought()
-    again = Replica(home, storage, "one", pytest.fail)
+    again = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     assert again.bring(dry_run=True) == again.bring() == Brought(same=len(names))
 
 
 def test_what_is_known_of_an_engine_is_not_read_again_when_it_is_opened_anew(home: Home) -> None:
     storage, store = Away(), Store(home.state, pytest.fail)
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     store.write("question", "a", {})
     replica.bring()
@@ -205,7 +206,7 @@ def test_what_is_known_of_an_engine_is_not_read_again_when_it_is_opened_anew(hom
 
 def test_a_process_that_begins_compares_nothing_if_the_last_one_has_left_what_is_there(home: Home) -> None:
     storage, store = Away(), Store(home.state, pytest.fail)
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     for name in ("stays", "changes", "goes"):
         store.write("question", name, {"session": name})
@@ -221,7 +222,7 @@ def test_a_process_that_begins_compares_nothing_if_the_last_one_has_left_what_is
     store.write("question", "changes", {"session": "otherwise"})
     for name in ("goes", "late"):
         store.delete("question", name)
-    following = Replica(home, storage, "one", pytest.fail)
+    following = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     following.settle()
     assert following.bring() == Brought(written=2, deleted=2)
     assert not read
@@ -233,22 +234,22 @@ def test_a_process_that_begins_compares_nothing_if_the_last_one_has_left_what_is
 def test_what_was_left_and_does_not_hold_has_all_compared(home: Home, broken: dict[str, Any]) -> None:
     storage, store = Away(), Store(home.state, pytest.fail)
     store.write("question", "a", {"session": "a"})
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     replica.bring()
     left = store.read(FLEET, "known") or {}
     store.write(FLEET, "known", {**left, **broken} if broken else {})
-    following = Replica(home, storage, "one", pytest.fail)
+    following = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     following.settle()
     assert following.bring() == Brought(same=1)
-    compared = Replica(home, storage, "one", pytest.fail)
+    compared = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     compared.settle(compare=True)
     assert compared.bring() == Brought(same=1)
 
 
 def test_an_engine_that_has_lost_something_in_silence_is_found_out_by_the_next_transaction(home: Home) -> None:
     storage, store = Away(), Store(home.state, pytest.fail)
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     before = storage.state()
     store.write("question", "a", {})
@@ -265,7 +266,7 @@ def test_what_is_open_is_brought_before_the_rest_is_compared(home: Home) -> None
     storage, store = Away(), Store(home.state, pytest.fail)
     for kind in ("answer-result", "question"):
         store.write(kind, "a", {})
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     there = storage.store("", pytest.fail)
     former = there.entries
@@ -294,7 +295,7 @@ def test_any_name_reads_the_same_in_files_and_engine_and_comes_back_from_there(
     store = Store(home.state, pytest.fail)
     for number, name in enumerate(names):
         store.write("question", name, {**document, "n": number}, durable=False)
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     assert replica.bring() == Brought(written=len(names))
     there = storage.store("", pytest.fail)
@@ -302,7 +303,7 @@ def test_any_name_reads_the_same_in_files_and_engine_and_comes_back_from_there(
         assert store.read("question", name) == there.read("question", name) == {**document, "n": number}
     assert store.entries("question") == there.entries("question")
     assert store.stamps("question").keys() == there.stamps("question").keys() == names
-    Replica(fresh, storage, "one", pytest.fail).take_over()
+    Replica(fresh, storage, "one", SHARED_KINDS, pytest.fail).take_over()
     assert files(fresh) == files(home)
 
 
@@ -314,7 +315,7 @@ def test_a_file_of_an_earlier_release_is_brought_under_its_whole_name_once_that_
     storage, store, name = MemoryStorage(), Store(home.state, pytest.fail), "日" * 60
     path = Path(home.state, f"question-{encode_name(name)}.json")
     Path(store.write("question", name, {})).write_text('{"n": 1}')
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     replica.bring()
     assert storage.store("", pytest.fail).entries("question") == [(encode_name(name), {"n": 1})]
@@ -331,7 +332,7 @@ def test_what_stands_in_the_engine_and_in_no_file_goes(home: Home) -> None:
     storage.store("", pytest.fail).write("question", "gone", {})
     storage.store("", pytest.fail, "two").write("question", "of another", {})
     storage.store("", pytest.fail).write("call", "local", {})
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     assert replica.bring(dry_run=True) == Brought(deleted=1)
     assert storage.store("", pytest.fail).entries("question") != []
     replica.settle()
@@ -342,10 +343,10 @@ def test_what_stands_in_the_engine_and_in_no_file_goes(home: Home) -> None:
 
 def test_documents_of_another_home_are_left_alone(home: Home, tmp_path: Path) -> None:
     storage = MemoryStorage()
-    first = Replica(home, storage, "one", pytest.fail)
+    first = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     first.settle()
     first.settle()
-    other = Replica(Home.in_folder(str(tmp_path / "other")), storage, "one", pytest.fail)
+    other = Replica(Home.in_folder(str(tmp_path / "other")), storage, "one", SHARED_KINDS, pytest.fail)
     for _ in range(2):
         with pytest.raises(ReplicaError, match=r"under the name 'one' are another home's \(.*home/state on .*\); give"):
             other.settle()
@@ -357,10 +358,10 @@ def test_documents_of_another_home_are_left_alone(home: Home, tmp_path: Path) ->
 
 def test_a_copy_of_a_home_is_another_home(home: Home, tmp_path: Path) -> None:
     storage = MemoryStorage()
-    first = Replica(home, storage, "one", pytest.fail)
+    first = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     first.settle()
     shutil.copytree(home.state, tmp_path / "copy" / "state")
-    copy = Replica(Home.in_folder(str(tmp_path / "copy")), storage, "one", pytest.fail)
+    copy = Replica(Home.in_folder(str(tmp_path / "copy")), storage, "one", SHARED_KINDS, pytest.fail)
     with pytest.raises(ReplicaError, match="home/state on "):
         copy.settle()
     copy.take_over()
@@ -374,12 +375,12 @@ def test_an_empty_disk_gets_back_what_the_engine_has_and_keeps_what_it_has_itsel
     store = Store(home.state, pytest.fail)
     for name in ("a", "b"):
         store.write("question", name, {"n": name})
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     replica.bring()
     fresh = Home.in_folder(str(tmp_path / "fresh"))
     Store(fresh.state, pytest.fail).write("question", "b", {"n": "newer"})
-    again = Replica(fresh, storage, "one", pytest.fail)
+    again = Replica(fresh, storage, "one", SHARED_KINDS, pytest.fail)
     assert again.take_over() == Brought(written=1, same=1)
     assert Store(fresh.state, pytest.fail).entries("question") == [("a", {"n": "a"}), ("b", {"n": "newer"})]
     again.settle()
@@ -388,7 +389,7 @@ def test_an_empty_disk_gets_back_what_the_engine_has_and_keeps_what_it_has_itsel
 
 def test_one_process_at_a_time_is_there_for_a_machine(home: Home) -> None:
     storage = MemoryStorage()
-    first, second = (Replica(home, storage, "one", pytest.fail) for _ in range(2))
+    first, second = (Replica(home, storage, "one", SHARED_KINDS, pytest.fail) for _ in range(2))
     with first.lock():
         first.check_lock()
         with pytest.raises(ReplicaError, match="another process writes documents under the name 'one'"), second.lock():
@@ -401,7 +402,7 @@ def test_one_process_at_a_time_is_there_for_a_machine(home: Home) -> None:
 
 def test_a_process_that_stood_still_sees_that_another_one_has_taken_its_place(home: Home) -> None:
     storage = MemoryStorage()
-    first, second = (Replica(home, storage, "one", pytest.fail) for _ in range(2))
+    first, second = (Replica(home, storage, "one", SHARED_KINDS, pytest.fail) for _ in range(2))
     with first.lock():
         for store in storage.areas.values():
             store.held.clear()
@@ -416,7 +417,7 @@ def test_whatever_stands_in_the_engine_is_no_reason_to_write_over_it(home: Home,
     storage = MemoryStorage()
     storage.store("fleet", pytest.fail).write("fleet", "home", there)
     with pytest.raises(ReplicaError):
-        Replica(home, storage, "one", pytest.fail).settle()
+        Replica(home, storage, "one", SHARED_KINDS, pytest.fail).settle()
 
 
 def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_it_has_too_much(home: Home) -> None:
@@ -424,7 +425,7 @@ def test_a_comparison_that_is_asked_for_finds_what_the_engine_has_lost_and_what_
     there = storage.store("", pytest.fail)
     for name in ("a", "b"):
         store.write("question", name, {})
-    replica = Replica(home, storage, "one", pytest.fail)
+    replica = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     replica.settle()
     replica.bring()
     there.delete("question", "a")
@@ -452,7 +453,7 @@ def test_whose_documents_they_are_is_looked_at_without_a_trace(home: Home, tmp_p
     storage, other = MemoryStorage(), Home.in_folder(str(tmp_path / "other"))
     assert problems(home, storage, "one", pytest.fail) == []
     assert Store(home.state, pytest.fail).stamps("fleet") == storage.store("fleet", pytest.fail).stamps("fleet") == {}
-    Replica(home, storage, "one", pytest.fail).settle()
+    Replica(home, storage, "one", SHARED_KINDS, pytest.fail).settle()
     assert problems(home, storage, "one", pytest.fail) == []
     (problem,) = problems(other, storage, "one", pytest.fail)
     assert "the documents under the name 'one' are another home's" in problem

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from hookrouter.config import StorageConfig
+from hookrouter._plugins.registry import Plugins
+from hookrouter.config import Config, StorageConfig
 from hookrouter.storage.documents import Store
 from hookrouter.storage.home import Home
 from hookrouter_fleet.command import _brought
 from hookrouter_fleet.locks import SHARING
 from hookrouter_fleet.replica import Brought, Replica
 from support.memory_storage import MemoryStorage
+from support.shared_kinds import SHARED_KINDS
 
 
 class Between(MemoryStorage):
@@ -37,7 +39,7 @@ def test_what_is_over_while_it_is_copied_does_not_come_back(tmp_path: Path) -> N
     home, storage = Home.in_folder(str(tmp_path)), Between()
     store, there = Store(home.state, pytest.fail), storage.store("", pytest.fail)
     store.write("queue", "m1", {})
-    process = Replica(home, storage, "one", pytest.fail)
+    process = Replica(home, storage, "one", SHARED_KINDS, pytest.fail)
     process.settle()
     process.bring()
     there.delete("queue", "m1")
@@ -48,7 +50,11 @@ def test_what_is_over_while_it_is_copied_does_not_come_back(tmp_path: Path) -> N
 
     storage.meanwhile = over
     application: Any = SimpleNamespace(
-        home=home, store=store, warn=pytest.fail, config=SimpleNamespace(storage=StorageConfig(machine="one"))
+        home=home,
+        store=store,
+        warn=pytest.fail,
+        config=SimpleNamespace(storage=StorageConfig(machine="one")),
+        plugins=Plugins([], Config(), pytest.fail),
     )
     with store.lock(*SHARING, 0), ThreadPoolExecutor() as threads:
         copy = threads.submit(_brought, application, storage, is_back=False, dry_run=False)
