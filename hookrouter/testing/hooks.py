@@ -39,7 +39,7 @@ from hookrouter.messaging.gateway import gateways
 from hookrouter.messaging.outbox import Outbox
 from hookrouter.storage.journal import FAILURES, Journal
 from hookrouter.terminals import TerminalAddress
-from hookrouter.testing.payloads import closest, payload_of
+from hookrouter.testing._payloads import closest, payload_of
 from hookrouter.util.program import script_argv
 from hookrouter.util.signatures import signature_of
 from hookrouter.util.time_limit import PluginTimeout, describe_in_time, time_limit

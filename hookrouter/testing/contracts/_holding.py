@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hookrouter.terminals import TerminalBackend, TerminalGone
-from hookrouter.testing.contracts.optional import overrides
+from hookrouter.testing.contracts._optional import overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 from hookrouter._sandbox.waiting import WaitTimeoutError, wait_until
 from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend, TerminalError, TerminalGone
-from hookrouter.testing.contracts import pane_program
+from hookrouter.testing.contracts import _pane_program
 from hookrouter.util.claude_process import is_gone
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def starter(
         if plain:
             (folder / "plain").touch()
         (folder / "text").write_bytes(text.replace("\n", "\r\n").encode())
-        command = [sys.executable, pane_program.__file__, str(folder), *[behind] * bool(behind)]
+        command = [sys.executable, _pane_program.__file__, str(folder), *[behind] * bool(behind)]
         host.start(session or f"contract-{next(numbers)}", command, width, height)
         (folder / "sized").touch()
         environ_file = folder / "environ.json"

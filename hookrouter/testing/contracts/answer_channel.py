@@ -8,8 +8,8 @@ import pytest
 
 from hookrouter.answering.decisions import Select
 from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus
+from hookrouter.testing.contracts._optional import misspelt_methods, overrides
 from hookrouter.testing.contracts.keystroke_planner import CASES
-from hookrouter.testing.contracts.optional import misspelt_methods, overrides
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter.util.text import printable
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hookrouter._plugins.gateway_settings import read_gateway_settings
 from hookrouter.messaging.gateway import Gateway, Message, Probe, SendResult, Sent
-from hookrouter.testing.contracts.optional import overrides
+from hookrouter.testing.contracts._optional import overrides
 from hookrouter.util.system import fork
 from hookrouter.util.text import printable
 from hookrouter.util.time_limit import time_limit

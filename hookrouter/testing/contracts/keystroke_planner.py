@@ -26,7 +26,7 @@ from hookrouter.answering.interfaces import (
     Wait,
 )
 from hookrouter.terminals import Screen, TerminalAddress
-from hookrouter.testing.contracts.optional import misspelt_methods, overrides
+from hookrouter.testing.contracts._optional import misspelt_methods, overrides
 from hookrouter.tools import AskUserQuestionInput, Option, Question
 
 if TYPE_CHECKING:

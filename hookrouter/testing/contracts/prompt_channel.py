@@ -9,7 +9,7 @@ import pytest
 from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptRequest, PromptStatus
 from hookrouter.queue.items import new_item
 from hookrouter.storage.interface import StoreError
-from hookrouter.testing.contracts.optional import misspelt_methods
+from hookrouter.testing.contracts._optional import misspelt_methods
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from hookrouter.terminals import (
     TerminalError,
     TerminalGone,
 )
-from hookrouter.testing.contracts import pane_program
+from hookrouter.testing.contracts import _pane_program
 from hookrouter.testing.contracts._gone import GoneContract
 from hookrouter.testing.contracts._holding import HoldingContract
+from hookrouter.testing.contracts._optional import misspelt_methods, overrides
 from hookrouter.testing.contracts._panes import (
     Pane,
     Patience,
@@ -33,7 +34,6 @@ from hookrouter.testing.contracts._panes import (
     shown,
     starter,
 )
-from hookrouter.testing.contracts.optional import misspelt_methods, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +101,7 @@ _STYLED_ROWS = (
 
 _GIVEN = {"PATH": os.defpath, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 """What a program in a pane that the backend opens is given besides its own variables."""
-_RUN_PANE = f"runpy.run_path({pane_program.__file__!r}, run_name='__main__')"
+_RUN_PANE = f"runpy.run_path({_pane_program.__file__!r}, run_name='__main__')"
 
 _OTHER_KEYS = ["C-c", "F1", "ab", "", "\n", "\x1b", "\x7f", "\x9b", "kill-server", "quit"]
 _CONTROL_TEXTS = ["", "a\x1b[201~b", "a\rb", "a\x03", "a\x7f", "a\x9b", "a\ud800"]
@@ -366,7 +366,7 @@ class TerminalBackendContract(GoneContract, HoldingContract):
         program.chmod(0o700)
         opened: dict[str, TerminalAddress] = {}
         ids: dict[str, int] = {}
-        commands = {str(first): [sys.executable, pane_program.__file__, str(first)], str(second): [str(program)]}
+        commands = {str(first): [sys.executable, _pane_program.__file__, str(first)], str(second): [str(program)]}
         try:
             for folder, size in ((first, (90, 20)), (second, (61, 33))):
                 (folder / "text").write_bytes(b"ready")

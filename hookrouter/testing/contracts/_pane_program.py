@@ -1,6 +1,6 @@
 """The program that the terminal contract runs in a pane: shows a text and records every byte that it is given.
 
-``python pane_program.py FOLDER`` waits for ``FOLDER/sized``, because a pane may get its size later than its program. It
+``python _pane_program.py FOLDER`` waits for ``FOLDER/sized``, as a pane may get its size later than its program. It
 shows ``FOLDER/text`` in raw mode with bracketed paste switched on (unless there is a file ``FOLDER/plain``), writes its
 environment, its process id and its working folder to ``FOLDER/environ.json``, and appends what it reads to
 ``FOLDER/received``. With a further word it does so in a program of another name, as a shell starts one (``script``: as
