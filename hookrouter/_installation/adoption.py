@@ -13,7 +13,7 @@ from hookrouter._config.toml_lines import statements
 from hookrouter._contract.matchers import is_read_alike
 from hookrouter._contract.tables import EVENTS
 from hookrouter._installation.command_line import parse_command, runs_hookrouter
-from hookrouter._installation.json_edit import Array, Object
+from hookrouter._installation.json_edit import Array, Object, Scalar
 from hookrouter._installation.registrations import UNBLOCKED_EVENTS
 from hookrouter._installation.settings_document import opened, root, with_mark
 from hookrouter.config import Script
@@ -21,7 +21,7 @@ from hookrouter.config import Script
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrouter._installation.json_edit import Document
+    from hookrouter._installation.json_edit import Document, Node
 
 __all__ = ["Left", "Taken", "Taking", "give_back", "is_same", "take", "toml_of", "without_scripts"]
 
@@ -151,20 +151,18 @@ def _script(event: str, matcher: str, entry: dict[str, Any]) -> Script:
 
 def _without(document: Document, event: str, group: int, position: int) -> Document:
     """Take one handler out, and what it leaves empty."""
-    hooks = root(document).get("hooks")
-    assert isinstance(hooks, Object)  # noqa: S101 - the place of a handler that was found
-    groups = hooks.get(event)
-    assert isinstance(groups, Array)  # noqa: S101 - as above
-    whole = groups.elements[group].value
-    handlers = whole.get("hooks") if isinstance(whole, Object) else None
-    assert isinstance(handlers, Array)  # noqa: S101 - as above
-    if len(handlers.elements) > 1:
-        return document.remove(handlers, position)
-    if len(groups.elements) > 1:
-        return document.remove(groups, group)
-    if len(hooks.elements) > 1:
-        return document.remove(hooks, hooks.index(event))
-    return document.remove(root(document), root(document).index("hooks"))
+    within: list[tuple[Object | Array, int]] = []
+    node: Node = root(document)
+    for step in ("hooks", event, group, "hooks", position):
+        if isinstance(node, Object | Array):
+            at = node.index(str(step)) if isinstance(node, Object) else int(step)
+            within.append((node, at))
+            node = node.elements[at].value
+    whole, hooks, groups, _, handlers = within
+    for container, at in (handlers, groups, hooks):
+        if len(container.elements) > 1:
+            return document.remove(container, at)
+    return document.remove(*whole)
 
 
 def give_back(text: str | None, taken: Sequence[tuple[str, str | None, str]]) -> str:
@@ -180,19 +178,16 @@ def give_back(text: str | None, taken: Sequence[tuple[str, str | None, str]]) ->
             continue
         group = {**({} if matcher is None else {"matcher": json.loads(matcher)}), "hooks": [json.loads(handler)]}
         hooks = root(document).get("hooks")
+        if isinstance(hooks, Object) and isinstance(hooks.get(event), Object | Scalar):
+            document = document.remove(hooks, hooks.index(event))
+            hooks = root(document).get("hooks")
         if not isinstance(hooks, Object):
             if hooks is not None:
                 document = document.remove(root(document), root(document).index("hooks"))
             document = document.append(root(document), {event: [group]}, "hooks")
-            continue
-        groups = hooks.get(event)
-        if isinstance(groups, Array):
+        elif isinstance(groups := hooks.get(event), Array):
             document = document.append(groups, group)
         else:
-            if groups is not None:
-                document = document.remove(hooks, hooks.index(event))
-                hooks = root(document).get("hooks")
-                assert isinstance(hooks, Object)  # noqa: S101 - it was one above
             document = document.append(hooks, [group], event)
     return with_mark(text or "", document)
 

@@ -170,18 +170,17 @@ def _undo(app: Application, path: str, *, dry_run: bool) -> dict[str, Any]:
     if not steps:
         raise CommandError(f"{path}: nothing was adopted from it")
     before = read_text(path)
-    text, exact, hooks = before, True, []
+    text, exact, hooks = before or "", True, []
     for step in reversed(steps):
         hooks += step["hooks"]
         if text == step["before"]:
             # A run that was ended in between has not taken them out, or has put them back.
             continue
-        if text is not None and text_without_ours(path, text, app.store) == step["after"]:
+        if text and text_without_ours(path, text, app.store) == step["after"]:
             text = step["before"]
         else:
             exact = False
             text = give_back(text, [(event, matcher, handler) for event, matcher, handler in step["hooks"]])
-    assert text is not None  # noqa: S101 - there is a step
     content = content_of(app.home)
     mark, config = _text_of(content)
     gone = _adopted(app, path)

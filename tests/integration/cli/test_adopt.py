@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,10 @@ from hypothesis import strategies as st
 
 from hookrouter._config.reader import survey
 from hookrouter._diagnostics.checks.settings import _adopted_twice
+from hookrouter._installation import settings_file
 from hookrouter._installation.adoption import give_back, take, toml_of
+from hookrouter._plugins import scan
+from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter.cli import adopt as module
 from hookrouter.cli.adopt import adopt
 from hookrouter.cli.application import Application
@@ -74,11 +78,16 @@ SHAPES: dict[str, dict[str, Any]] = {
 """What public collections of hooks have in their settings."""
 
 
+INDEX: list[tuple[DiscoveredPlugin, ...]] = []
+"""What is installed, once a test has looked."""
+
+
 @pytest.fixture(autouse=True)
 def _known_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at the installed plugins once, not at each command: that takes a process for each of them."""
-    real = Application.from_environ
-    monkeypatch.setattr(Application, "from_environ", lambda scan=False, **keys: real(**keys))
+    """Look at the installed plugins once, not in each home: that takes a process for each of them."""
+    monkeypatch.setattr(
+        scan, "scan", lambda home, real=scan.scan: INDEX[0] if INDEX else INDEX.append(real(home)) or INDEX[0]
+    )
 
 
 @pytest.fixture
@@ -176,12 +185,12 @@ HOOKS = st.dictionaries(
 )
 REST = st.dictionaries(
     st.text(max_size=5).filter(lambda key: key != "hooks"),
-    st.none() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     max_size=3,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOOKS, REST, st.sampled_from([None, 2, "\t"]), st.booleans(), st.booleans(), st.booleans())
 def test_a_text_loses_its_hooks_and_nothing_else(
     hooks: dict[str, Any], rest: dict[str, Any], indent: int | str | None, crlf: bool, mark: bool, escaped: bool
@@ -439,6 +448,33 @@ def test_a_registration_that_fails_gives_all_back(user: Path, config: Path, monk
     assert (user.read_bytes(), scripts()) == (before, ())
     with pytest.raises(CommandError, match="nothing was adopted"):
         adopt(undo=True)
+
+
+@pytest.mark.parametrize("undo", [False, True])
+@pytest.mark.parametrize("name", ["_backup", "_replace"])
+def test_a_settings_file_that_cannot_be_written_is_told_and_nothing_moves(
+    name: str, undo: bool, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = written(user, GUARD)
+    if undo:
+        adopt()
+    then, known = user.read_bytes(), scripts()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settings_file, name, full)
+        with pytest.raises(CommandError, match=f"{user}: cannot be written: No space left on device"):
+            adopt(undo=undo)
+    assert (user.read_bytes(), scripts()) == (then, known)
+    assert twice() == []
+    # Once there is room, all is as it would have been.
+    adopt(undo=undo)
+    assert len(scripts()) == (0 if undo else 2)
+    if not undo:
+        adopt(undo=True)
+    assert user.read_bytes() == before
 
 
 def test_entries_of_an_install_before_stay_and_come_back(user: Path) -> None:
