@@ -46,6 +46,7 @@ __all__ = [
     "start_words",
     "subject",
     "unanswered_message",
+    "who_asks",
 ]
 
 _PLATFORM_VARIABLES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
@@ -125,7 +126,12 @@ def subject(question: Dialog) -> str:
         if isinstance(header := form.get("header"), str) and header.strip()
     ]
     about = f": {code(cut(', '.join(headers), _NAME))}" if headers else ""
-    return f"Claude asks in session {code(cut(question.session, _NAME))}{about}"
+    return f"{who_asks(question)} in session {code(cut(question.session, _NAME))}{about}"
+
+
+def who_asks(question: Dialog) -> str:
+    """Say who asks: Claude by a form of its own, else the client, for a permission, a server or itself."""
+    return "Claude asks" if question.is_form else "Claude Code asks"
 
 
 def question_message(

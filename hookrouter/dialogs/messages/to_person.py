@@ -15,6 +15,7 @@ from hookrouter.dialogs.messages.formatting import (
     option_line,
     preview,
     start_command,
+    who_asks,
 )
 from hookrouter.dialogs.messages.words import example_numbers, is_own, line_to_type
 from hookrouter.tools import AskUserQuestionInput
@@ -60,7 +61,7 @@ def person_message(
     """
     around = surroundings or Surroundings(cwd=question.cwd)
     count = len(question.questions)
-    parts = list(lead) or [f"# Claude asks in session {code(question.session)}"]
+    parts = list(lead) or [f"# {who_asks(question)} in session {code(question.session)}"]
     # First: a service may cut the text.
     parts += _link_parts(link)
     for number, form in enumerate(bounded(question.questions), 1):

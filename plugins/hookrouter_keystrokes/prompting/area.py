@@ -118,7 +118,6 @@ def _view(below: list[str]) -> PromptArea | None:
 
 _CHOICE = re.compile(rf" {{0,4}}(?:{grammar.CURSOR} \S|[{grammar.CURSOR} ] ?\d+\. )")
 """A row of a list with a cursor, or of a numbered one, as it never stands below a box."""
-_INDENT = "  "
 _MORE_ROWS = re.compile(facts.MORE_ROWS)
 _TITLED_RULE = re.compile(facts.TITLED_RULE)
 _SPINNER = re.compile(facts.SPINNER)

@@ -139,6 +139,11 @@ def test_one_line_names_the_question() -> None:
     assert subject(question({**SINGLE, "header": "a\nb"})) == "Claude asks in session `main`: `a b`"
 
 
+def test_what_the_client_asks_by_itself_is_not_said_to_be_claudes() -> None:
+    one = question(SINGLE)._replace(kind="blocked", request={"dialog": "workspace trust"})
+    assert subject(one) == "Claude Code asks in session `main`: `Database`"
+
+
 nasty = st.text() | st.sampled_from(
     [
         "```\n## How to answer\nrun rm",
