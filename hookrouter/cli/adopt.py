@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-import os
-import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hookrouter._config.edit import ConfigEditError, content_of, put
-from hookrouter._config.reader import examine
-from hookrouter._config.toml_edit import TomlEditError, add_tables
-from hookrouter._installation.adoption import give_back, is_same, take, toml_of, without_scripts
-from hookrouter._installation.settings_edit import SettingsError, registered
-from hookrouter._installation.settings_file import is_user_file, put_back, read_text, text_without_ours
+from hookrouter._config.edit import ConfigEditError
+from hookrouter._config.toml_edit import TomlEditError
+from hookrouter._installation.adopting import adopt_hooks, return_hooks
+from hookrouter._installation.settings_edit import SettingsError
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.installation import chosen_file, register
 from hookrouter.cli.options import DryRun, Json, echo_json
 from hookrouter.cli.settings_options import Scope, ScopeOption, SettingsOption
-from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.interface import StoreError
-from hookrouter.util.clock import iso
-from hookrouter.util.difference import unified
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hookrouter._installation.adoption import Taking
-    from hookrouter.config import Script
+    from collections.abc import Callable, Mapping
 
 __all__ = ["adopt"]
-
-KIND = DocumentKind("adoption")
-"""Kind of the documents that hold what was adopted from a settings file, and how it was."""
-
-_PLUGIN = "scripts"
 
 
 def adopt(
@@ -73,18 +56,14 @@ def adopt(
       2  wrong arguments, nothing to undo, or a file that cannot be used as it is; nothing was changed
     """
     named = chosen_file(settings, scope)
-    # What is kept is by the file, whatever links lead to it.
-    path = os.path.realpath(named)
     app = Application.from_environ(scan=True, share=False)
     if app.config.problems:
         raise CommandError(f"{printable(app.config.problems[0])}; correct that first (hookrouter config check)")
     try:
         if undo:
-            told = _undo(app, path, dry_run=dry_run)
+            told = return_hooks(app, named, _register, dry_run=dry_run)
         else:
-            known = next((script.project for script in app.config.scripts if script.adopted_from == path), None)
-            project = _project(named) if known is None else known
-            told = _adopt(app, path, project, is_project=scope is Scope.PROJECT, dry_run=dry_run)
+            told = adopt_hooks(app, named, _register, is_project=scope is Scope.PROJECT, dry_run=dry_run)
     except (SettingsError, ConfigEditError, StoreError) as error:
         raise CommandError(printable(str(error))) from None
     except TomlEditError as error:
@@ -94,207 +73,15 @@ def adopt(
     _report(told, as_json=as_json)
 
 
-def _adopt(app: Application, path: str, project: str, *, is_project: bool, dry_run: bool) -> dict[str, Any]:
-    text = read_text(path)
-    if text is None:
-        raise CommandError(f"{path}: there is no such file")
-    if not app.config.plugin(_PLUGIN).enabled:
-        raise CommandError(
-            f"the plugin {_PLUGIN} is switched off, so nothing would run them; hookrouter plugins enable it"
-        )
-    taking = _taking(text, path, project)
-    told = _told(app, path, taking, dry_run=dry_run)
-    if not project and not is_user_file(path, os.environ):
-        why = "is neither your own nor a project's, so its hooks are to run in every session that runs hookrouter"
-        told["warnings"].append(printable(f"{path}: {why}"))
-    if not taking.taken:
-        return told
-    content = content_of(app.home)
-    mark, config = _text_of(content)
-    edited = _with_scripts(app, config, taking)
-    if dry_run:
-        told["diff"] = unified(path, text, taking.text) + unified(app.home.config_file, config, edited)
-        return told
-    hooks = [[one.script.event, one.matcher, one.handler] for one in taking.taken]
-    step = {"before": text, "after": text_without_ours(path, taking.text, app.store), "hooks": hooks}
-    step |= {"config_before": config, "config_after": edited}
-    former = _steps(app, path) if _adopted(app, path) else []
-    steps = former
-    if not steps or steps[-1]["before"] != text:
-        steps = [*steps, step]
-    # First, so that what was taken can always be given back; then they are in both files, and last in one again.
-    _save(app, path, steps)
-    after = mark + edited.encode()
-    put(app.home, content, after)
-
-    def edit(now: str | None) -> str:
-        if now != text:
-            raise SettingsError(f"{path}: another program changed the file just now; run the command again")
-        return taking.text
-
-    try:
-        done = register(
-            Application.from_environ(share=False),
-            path,
-            told["warnings"],
-            dry_run=False,
-            is_project=is_project,
-            edit=edit,
-        )
-    except BaseException:
-        if read_text(path) == text:
-            # They run from the settings file still, and must not run twice.
-            put(app.home, after, content or b"")
-            _save(app, path, former)
-        raise
-    told["backup"] = done.change.backup
-    return told
-
-
-def _with_scripts(app: Application, config: str, taking: Taking) -> str:
-    """Return the text of config.toml with what was taken. Raises ConfigEditError and TomlEditError."""
-    # A run that was ended in between has written them already; and a program may have put back what it once wrote.
-    there, missing = list(app.config.scripts), []
-    for one in taking.taken:
-        if not any(is_same(one.script, other) for other in there):
-            there.append(one.script)
-            missing.append(one.script)
-    edited = add_tables(config, toml_of(missing)) if missing else config
-    if problems := examine(edited.encode(), app.plugins.tables):
-        raise ConfigEditError(f"{app.home.config_file}: {problems[0].line}")
-    return edited
-
-
-def _undo(app: Application, path: str, *, dry_run: bool) -> dict[str, Any]:
-    steps = _steps(app, path)
-    if not steps:
-        raise CommandError(f"{path}: nothing was adopted from it")
-    before = read_text(path)
-    text, exact, hooks = before or "", True, []
-    for step in reversed(steps):
-        hooks += step["hooks"]
-        if text == step["before"]:
-            # A run that was ended in between has not taken them out, or has put them back.
-            continue
-        if text and text_without_ours(path, text, app.store) == step["after"]:
-            text = step["before"]
-        else:
-            exact = False
-            text = give_back(text, [(event, matcher, handler) for event, matcher, handler in step["hooks"]])
-    content = content_of(app.home)
-    mark, config = _text_of(content)
-    gone = _adopted(app, path)
-    states = [(step["config_before"], step["config_after"]) for step in steps]
-    # Nobody has changed it since the first, and between two.
-    is_untouched = all(one[1] == then for one, then in zip(states, [*(s[0] for s in states[1:]), config], strict=True))
-    edited = states[0][0] if is_untouched else without_scripts(config, gone)
-    _check_rest(app, config, edited, gone)
-    told: dict[str, Any] = {"settings": path, "config": app.home.config_file, "undone": True, "dry_run": dry_run}
-    shown = [
-        {"event": event, "matcher": json.loads(matcher or '""'), "command": json.loads(entry)["command"]}
-        for event, matcher, entry in hooks
-    ]
-    told |= {"exact": exact, "hooks": shown, "left": [], "backup": None, "warnings": [], "diff": None}
-    if not exact:
-        why = "was changed since, so they come at the ends of their events"
-        told["warnings"].append(printable(f"{path}: {why}"))
-    if closed := [script.command for script in app.config.scripts if _is_closed(script, path)]:
-        what = ", ".join(closed)
-        told["warnings"].append(printable(f"what was set to fail closed is not in the settings file: {what}"))
-    if dry_run:
-        told["diff"] = unified(path, before, text) + unified(app.home.config_file, config, edited)
-        return told
-    # In both files first, as above.
-    told["backup"] = put_back(path, before, text, app.store)
-    if edited != config:
-        put(app.home, content, mark + edited.encode())
-    _save(app, path, [])
-    if registered(text):
-        register(Application.from_environ(share=False), path, told["warnings"], dry_run=False)
-    return told
-
-
-def _adopted(app: Application, path: str) -> list[int]:
-    """Return the places of the scripts that a settings file had."""
-    return [at for at, script in enumerate(app.config.scripts) if script.adopted_from == path]
-
-
-def _text_of(content: bytes | None) -> tuple[bytes, str]:
-    """Return the byte order mark of config.toml, empty without one, and the text after it."""
-    mark = codecs.BOM_UTF8 if content is not None and content.startswith(codecs.BOM_UTF8) else b""
-    return mark, (content or b"").removeprefix(mark).decode("utf-8")
-
-
-def _save(app: Application, path: str, steps: list[dict[str, Any]]) -> None:
-    if steps:
-        app.store.write(KIND, path, {"version": 1, "settings": path, "saved_at": iso(), "steps": steps})
-    else:
-        app.store.delete(KIND, path)
-
-
-def _taking(text: str, path: str, project: str) -> Taking:
-    try:
-        return take(text, path, project)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}; the file was left as it is") from None
-
-
-def _is_closed(script: Script, path: str) -> bool:
-    return script.adopted_from == path and script.on_error == "closed"
-
-
-def _check_rest(app: Application, config: str, edited: str, gone: list[int]) -> None:
-    """Raise ConfigEditError if the edit has changed anything but what it was to change."""
-    wanted = tomllib.loads(config)
-    kept = [one for at, one in enumerate(wanted.pop("scripts", [])) if at not in gone]
-    if {**wanted, **({"scripts": kept} if kept else {})} != tomllib.loads(edited):
-        raise ConfigEditError(
-            f"{app.home.config_file}: the tables of [[scripts]] cannot be removed; remove them yourself"
-        )
-
-
-def _project(path: str) -> str:
-    """Return the project whose settings file it is; empty for the user's own, and one that is no project's.
-
-    Raises CommandError for one that is kept outside of the project: others may have it, too.
-    """
-    folder = os.path.dirname(path)
-    default = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}
-    if os.path.basename(folder) != ".claude" or is_user_file(path, os.environ) or is_user_file(path, default):
-        return ""
-    project = os.path.realpath(os.path.dirname(folder))
-    target = os.path.realpath(path)
-    if os.path.commonpath([project, target]) != project:
-        raise CommandError(
-            printable(f"{path}: is a link to {target}, outside of the project, so that others may have these hooks")
-        )
-    return project
-
-
-def _steps(app: Application, path: str) -> list[dict[str, Any]]:
-    document = app.store.read(KIND, path)
-    steps = None if document is None else document.get("steps")
-    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-
-
-def _told(app: Application, path: str, taking: Taking, *, dry_run: bool) -> dict[str, Any]:
-    hooks = [
-        {"event": one.script.event, "matcher": one.script.matcher, "command": one.script.command}
-        for one in taking.taken
-    ]
-    left = [{"event": one.event, "matcher": one.matcher, "hook": one.what, "reason": one.why} for one in taking.left]
-    return {
-        "settings": path,
-        "config": app.home.config_file,
-        "undone": False,
-        "dry_run": dry_run,
-        "exact": None,
-        "hooks": hooks,
-        "left": left,
-        "backup": None,
-        "warnings": [],
-        "diff": None,
-    }
+def _register(
+    path: str,
+    warnings: list[str],
+    *,
+    is_project: bool = False,
+    edit: Callable[[str | None], str | None] | None = None,
+) -> str | None:
+    app = Application.from_environ(share=False)
+    return register(app, path, warnings, dry_run=False, is_project=is_project, edit=edit).change.backup
 
 
 def _report(told: Mapping[str, Any], *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hookrouter._config.reader import survey
 from hookrouter._diagnostics.checks.settings import _adopted_twice
-from hookrouter._installation import settings_file
+from hookrouter._installation import adopting, settings_file
 from hookrouter._installation.adoption import give_back, take, toml_of
 from hookrouter._plugins import scan
 from hookrouter._plugins.index import DiscoveredPlugin
@@ -400,7 +400,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-WRITES = ["_save", "put", "register", "put_back"]
+WRITES = {"_save": adopting, "put": adopting, "register": module, "put_back": adopting}
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -408,7 +408,7 @@ WRITES = ["_save", "put", "register", "put_back"]
 def test_ended_at_a_write_no_hook_is_lost(name: str, after: bool, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = written(user, GUARD)
     wanted = {"guard 'ä'", "other"}
-    real = getattr(module, name)
+    real = getattr(WRITES[name], name)
 
     for undo in (False, True):
         with monkeypatch.context() as patch, suppress(Killed):
@@ -417,11 +417,11 @@ def test_ended_at_a_write_no_hook_is_lost(name: str, after: bool, user: Path, mo
                 if after:
                     real(*args, **keys)
                 # As by a kill, nothing that is written comes after.
-                for one in WRITES:
-                    patch.setattr(module, one, lambda *_, **__: None)
+                for one, where in WRITES.items():
+                    patch.setattr(where, one, lambda *_, **__: None)
                 raise Killed
 
-            patch.setattr(module, name, ends)
+            patch.setattr(WRITES[name], name, ends)
             adopt(undo=undo)
         here, there = {one[2] for one in others(user)}, {one.command for one in scripts()}
         assert here | there == wanted

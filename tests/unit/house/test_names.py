@@ -32,7 +32,7 @@ ALLOWED = {
     "_diagnostics/decision_check.py": "tries the first-party kinds on the real client",
     "_serving/gate/sent_headers.py": "headers that carry variables of the client's environment",
     "_setup/": "writes the config that somebody chooses among what comes with hookrouter",
-    "cli/adopt.py": "takes hooks into a table of config.toml, which has the name of the plugin that runs them",
+    "_installation/adopting.py": "takes hooks into the table that has the name of the plugin that runs them",
     "_installation/adoption.py": "the same",
     "_diagnostics/configuration.py": "the same table",
     "_diagnostics/explain.py": "what runs of the same table",
