@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrouter.storage.documents import Store
-from hookrouter.storage.home import Home
+from hookrouter.storage.home import DocumentKind, Home
 from hookrouter.storage.interface import StoreError
 from hookrouter_fleet.forgetting import forget
 from hookrouter_fleet.kinds import FLEET, OWN_KINDS
@@ -37,6 +37,17 @@ def test_nothing_is_left_of_it_and_all_of_the_others() -> None:
     assert forget(storage, "two", "one", SHARED_KINDS, pytest.fail) == every
     assert storage.machines() == ["one"]
     assert sum(len(store.documents) for store in storage.areas.values()) == len(every)
+
+
+def test_documents_of_a_plugin_that_is_off_here_are_told_of() -> None:
+    storage, told = filled(), list[str]()
+    storage.store("", pytest.fail, "two").write("parcel", "a name", {"version": 1})
+    forget(storage, "two", "one", SHARED_KINDS, told.append, dry_run=True)
+    assert told == []
+    forget(storage, "two", "one", SHARED_KINDS, told.append)
+    assert told == ["the engine still has documents of 'two': those of plugins that are not active here"]
+    forget(storage, "two", "one", [*SHARED_KINDS, DocumentKind("parcel", shared=True)], pytest.fail)
+    assert storage.machines() == ["one"]
 
 
 @pytest.mark.parametrize(
