@@ -25,6 +25,7 @@ from hookrouter.queue.channels import PromptChannel
 from hookrouter.serving.resident import ResidentProcess
 from hookrouter.sessions.watching import SessionWatcher
 from hookrouter.sharing import Sharing
+from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.interface import StorageEngine
 from hookrouter.terminals import TerminalBackend
 from hookrouter.testing import Hooks
@@ -39,6 +40,7 @@ NAMES = {
     "Context": context.Context,
     "Contribution": Contribution,
     "DialogKind": DialogKind,
+    "DocumentKind": DocumentKind,
     "Gateway": Gateway,
     "MessageComposer": MessageComposer,
     "KeystrokePlanner": KeystrokePlanner,
