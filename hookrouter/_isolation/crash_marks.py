@@ -1,9 +1,7 @@
 """Marks on disk of the plugin call that a hook process is in.
 
 Third-party plugins that are called in the hook process itself can end it (``os._exit``, a crash in C) before it writes
-a journal record. One that no signal interrupts has it ended some time after its limit: nothing in such a run fails
-closed, and the call would wait for Claude Code's own timeout. The mark that such a process leaves in ``state/running``
-shows the next run which plugin it was in.
+a journal record. The mark that such a process leaves in ``state/running`` shows the next run which plugin it was in.
 """
 
 from __future__ import annotations
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["CrashMark", "stale_marks"]
 
 
-_GRACE = 5.0
-"""Seconds that a call has, after its time limit has interrupted it, before its process is ended."""
-
-
 class CrashMark:
     """A file that names the call that this process is in. Locked while the process lives, removed when it is done."""
 
@@ -37,8 +31,6 @@ class CrashMark:
         Raises OSError.
         """
         self._plugins = plugins
-        self._watched = 0
-        """The process that is ended if its call is not over in time; 0 for none."""
         folder = _marks(home)
         self._path = os.path.join(folder, f"{os.getpid()}-{os.urandom(4).hex()}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -50,18 +42,8 @@ class CrashMark:
             self._descriptor = os.open(self._path, flags, 0o600)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
-    def name(self, plugin: str, hook: str, seconds: float) -> None:
-        """Name the call that begins, and end the process if it is in it for much longer than these seconds."""
-        if plugin in self._plugins:
-            import faulthandler
-
-            try:
-                # A thread in C, which needs nothing of the interpreter. The exit code is that of a failure.
-                faulthandler.dump_traceback_later(max(0.0, seconds) + _GRACE, exit=True, file=2)
-                self._watched = os.getpid()
-            except RuntimeError:
-                # No thread can be made: Claude Code ends the hook then, as before.
-                self._watched = 0
+    def name(self, plugin: str, hook: str) -> None:
+        """Name the call that begins."""
         data = fastjson.dumps([self._plugins[plugin], hook] if plugin in self._plugins else None).encode("ascii")
         try:
             os.pwrite(self._descriptor, data, 0)
@@ -70,18 +52,8 @@ class CrashMark:
             # A plugin closed it, or the disk is full.
             return
 
-    def over(self) -> None:
-        """Let the process live on: the call that began is over."""
-        # A process that a plugin has forked has no such thread, and would wait for it for ever.
-        if self._watched == os.getpid():
-            import faulthandler
-
-            faulthandler.cancel_dump_traceback_later()
-            self._watched = 0
-
     def remove(self) -> None:
         """Remove the file: no plugin is called any more."""
-        self.over()
         try:
             os.unlink(self._path)
             os.close(self._descriptor)

@@ -90,15 +90,10 @@ class RunProgress:
         A call that waits for somebody (``patient``) may well be ended from outside, so it leaves no mark.
         """
         if self._mark is not None:
-            self._mark.name("" if patient else plugin, hook, seconds)
+            self._mark.name("" if patient else plugin, hook)
         if self.trace is not None:
             self.trace(f"{plugin} {hook}: begins, has {seconds:.3g} s")
         self.tell("begins", plugin, hook, seconds, allowed)
-
-    def returned(self) -> None:
-        """Note that the call that began has come back, whatever became of it."""
-        if self._mark is not None:
-            self._mark.over()
 
     def idle(self) -> None:
         """Tell that the call that began has handed over to others, and will go on."""

@@ -458,7 +458,6 @@ class _Routing:
         except BaseException as raised:  # noqa: BLE001 - whatever a plugin raises, sys.exit included
             error = raised
         elapsed = time.perf_counter() - started
-        self._progress.returned()
         return _Attempt(result, error, elapsed, [] if self._containment is None else self._containment.leave(plugin))
 
     def _finish_wrapper(

@@ -245,42 +245,6 @@ def test_what_a_call_has_started_ends_with_it_when_its_time_is_over(place: Place
             os.kill(pid, 9)
 
 
-def test_a_call_that_no_signal_interrupts_does_not_hold_up_a_run_in_which_nothing_fails_closed(place: Place) -> None:
-    stuck = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    ctypes.PyDLL(None).sleep(300)"
-    place.write(
-        "stuck", f"import ctypes, signal\n@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    {stuck}\n"
-    )
-    place.config("[plugins.stuck]\ntimeout = 0.2\n")
-    process = place.start()
-    out, _ = process.communicate(timeout=60)
-    # Neither 0 with an answer nor 2, which would refuse the call.
-    assert (process.returncode, out) == (1, b"")
-    assert "Timeout" in (place.home / "logs" / "plugin-output.log").read_text()
-
-    place.run()
-
-    assert place.calls() == [("stuck", "timed out")]
-    assert any(
-        "stuck: an earlier hook run ended in its pre_tool_use_bash" in text for text in place.record()["warnings"]
-    )
-
-
-def test_a_copy_of_the_process_that_comes_back_from_the_plugin_ends(place: Place, tmp_path: Path) -> None:
-    number = tmp_path / "pid"
-    place.write(
-        "copies",
-        "@hookimpl\ndef pre_tool_use_bash(tool_input, context):\n    pid = os.fork()\n"
-        f"    if pid:\n        open({str(number)!r}, 'w').write(str(pid))\n",
-    )
-    assert place.run() == {}
-    eventually(lambda: not _lives(int(number.read_text())))
-
-
-def _lives(pid: int) -> bool:
-    listed = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return listed.stdout.strip()[:1] not in ("", "Z")
-
-
 def _seconds(program: Path) -> dict[int, str]:
     """Return what the processes of a program were told to sleep."""
     # Else ps cuts the lines.

@@ -69,8 +69,7 @@ def test_a_plugin_that_failed_too_often_is_left_out(home: Home) -> None:
 
 def test_a_plugin_in_which_a_run_ended_is_isolated_and_told_of(home: Home) -> None:
     mark = CrashMark(home, {"a": "a"})
-    mark.name("a", "stop", 10)
-    mark.over()
+    mark.name("a", "stop")
     os.close(mark._descriptor)
     said: list[str] = []
 
@@ -83,7 +82,7 @@ def test_a_plugin_in_which_a_run_ended_is_isolated_and_told_of(home: Home) -> No
 
 def test_a_mark_of_a_process_that_lives_says_nothing(home: Home) -> None:
     mark = CrashMark(home, {"a": "a"})
-    mark.name("a", "stop", 10)
+    mark.name("a", "stop")
     assert stale_marks(home) == {}
     mark.remove()
     assert os.listdir(os.path.join(home.state, "running")) == []
@@ -91,7 +90,7 @@ def test_a_mark_of_a_process_that_lives_says_nothing(home: Home) -> None:
 
 def test_only_the_plugins_of_others_are_named(home: Home) -> None:
     mark = CrashMark(home, {"a": "a"})
-    mark.name("own", "stop", 10)
+    mark.name("own", "stop")
     os.close(mark._descriptor)
     assert stale_marks(home) == {}
 
