@@ -54,7 +54,9 @@ def heed(request: Said, call: Said, context: Context) -> None:
         for plugin, reply in call.replies
         if reply.verdict in REFUSALS and (refusal := closed(context.event, reply.reason or "")) is not None
     ]
-    request.replies += refusals
+    # What the user is told, such as a guard's failure; what plugins said without a verdict is about another event.
+    told = [one for one in call.replies if one[1].verdict is None and id(one[1]) not in call.taken]
+    request.replies += [*refusals, *told]
     doubts = [plugin for plugin, reply in call.replies if reply.verdict not in (None, "allow")]
     if not refusals and (doubts or differs(call, None)):
         context.warn("a plugin in last does not let the rewritten call pass as it is, so a person decides")

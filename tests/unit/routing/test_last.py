@@ -424,6 +424,8 @@ def test_a_guard_of_the_call_that_fails_or_is_not_in_last(on_error: Any, home: H
         ("rewriter", "replied"),
         ("guard", "failed"),
     ]
+    # Refused, or let by: either way somebody is told why.
+    assert "a bug" in result.output.stdout
     # One that has ended an earlier process of the run is not called again.
     progress = RunProgress()
     entry = {"plugin": "guard", "hook": "pre_tool_use_bash", "ms": 1.0, "outcome": "died", "error": "it ended"}
