@@ -35,16 +35,17 @@ RESERVED = split_words(
 
 
 def rows(text: str) -> dict[str, tuple[str, str]]:
-    """Return what stands below and behind each name. A line that begins with a blank belongs to the name above it."""
+    """Return what stands below and behind each name. A line that begins with a blank belongs to the names above it."""
     found: dict[str, tuple[str, str]] = {}
-    name = ""
+    names: list[str] = []
     for line in text.splitlines():
         if line.startswith("  "):
-            options, behind = found[name]
-            found[name] = (f"{options} {line.strip()}", behind)
+            options, behind = found[names[0]]
+            found |= dict.fromkeys(names, (f"{options} {line.strip()}", behind))
         elif line and not line.startswith("#"):
-            name, _, behind = line.partition(": ")
-            found[name] = ("", behind)
+            before, _, behind = line.partition(": ")
+            names = before.split(", ")
+            found |= dict.fromkeys(names, ("", behind))
     return found
 
 

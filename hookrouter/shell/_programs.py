@@ -3,7 +3,8 @@
 Programs that are not here, and options of those whose row has ``*``, run nothing that a command line names. That is
 what their manuals say; what a program does by itself, by its files or by its network is no matter of a command line.
 
-A row begins with a program's name and what stands behind its options; the options are in the lines below it:
+A row begins with the name of a program, or of all that take the same, and what stands behind its options; the options
+are in the lines below it:
 
 ==============  ====================================================================================================
 ``-a``          an option without a value
@@ -59,89 +60,36 @@ SHELLS = {"bash": "bash", "rbash": "bash", "zsh": "zsh", "sh": "sh", "dash": "sh
 
 PROGRAMS = rows("""
 # Builtins and precommand modifiers of bash and zsh
--: COMMAND
-builtin: COMMAND
+-, builtin, noglob, nocorrect: COMMAND
 command: COMMAND
   -p -v! -V!
 exec: COMMAND
   -c -l -a:
-noglob: COMMAND
-nocorrect: COMMAND
 time: ASSIGNMENTS COMMAND
   -p -a -v -q -f: -o: --format: --output: --append --verbose
 eval: LINE
 trap: TEXT
   -l! -p!
-coproc: STATE
-repeat: STATE
-source: FILE
-.: FILE
+coproc, repeat: STATE
+source, .: FILE
 alias: STATE
   -p
-autoload: STATE
+autoload, bind, bindkey, compctl, compdef, complete, disable, emulate, enable, functions, r, sched, setopt: STATE
   *
-bind: STATE
-  *
-bindkey: STATE
-  *
-compctl: STATE
-  *
-compdef: STATE
+unsetopt, vared, zargs, zcompile, zle, zmodload, zparseopts, zpty, zstyle: STATE
   *
 compgen: WORD
   -c -A: -a -b -d -e -f -k -u -v -C=doubt -F=doubt -W=doubt
-complete: STATE
-  *
-disable: STATE
-  *
-emulate: STATE
-  *
-enable: STATE
-  *
 fc: STATE
   -l
-float: ARITHMETIC
-  *
-functions: STATE
-  *
-getln: ARITHMETIC
+float, getln, integer, zformat: ARITHMETIC
   *
 hash: STATE
   -r -l -d
-integer: ARITHMETIC
-  *
-r: STATE
-  *
-sched: STATE
-  *
-setopt: STATE
-  *
 shopt: WORDS
   -q -s=doubt -u=doubt -o=doubt
-unsetopt: STATE
-  *
-vared: STATE
-  *
-zargs: STATE
-  *
-zcompile: STATE
-  *
-zformat: ARITHMETIC
-  *
-zle: STATE
-  *
-zmodload: STATE
-  *
-zparseopts: STATE
-  *
-zpty: STATE
-  *
-zstyle: STATE
-  *
 let: LET
-declare: DECLARE
-  -x -g -r -p
-typeset: DECLARE
+declare, typeset: DECLARE
   -x -g -r -p
 export: DECLARE
   -p -n
@@ -153,9 +101,7 @@ unset: NAMES
   -f -v
 read: NAMES
   -r -s -e -a=name -d: -n=number -N=number -p: -t=number -u=number
-readarray: NAMES
-  -t -d: -n: -O: -s: -u: -C=doubt -c:
-mapfile: NAMES
+readarray, mapfile: NAMES
   -t -d: -n: -O: -s: -u: -C=doubt -c:
 getopts: WORD NAMES
 printf: FORMAT
@@ -164,20 +110,13 @@ print: WORDS
   -r -n -l -N -P=doubt -f=doubt -v=doubt -z=doubt -S=doubt -s=doubt
 wait: WORDS
   -n -f -p=name
-break: NUMBERS
-continue: NUMBERS
-exit: NUMBERS
-logout: NUMBERS
-return: NUMBERS
-shift: NUMBERS
+break, continue, exit, logout, return, shift: NUMBERS
 
 # Programs that run the command that follows their options
 nice: COMMAND
   -n: --adjustment: -N
-nohup: COMMAND
-timeout: WORD COMMAND
-  -k: -s: -v -f -p --kill-after: --signal: --foreground --preserve-status --verbose
-gtimeout: WORD COMMAND
+nohup, catchsegv, ccache, busybox, toybox: COMMAND
+timeout, gtimeout: WORD COMMAND
   -k: -s: -v -f -p --kill-after: --signal: --foreground --preserve-status --verbose
 stdbuf: COMMAND
   -i: -o: -e: --input: --output: --error:
@@ -200,16 +139,13 @@ doas: COMMAND
   -n -u: -C:
 pkexec: COMMAND
   --user: --disable-internal-agent
-gosu: WORD COMMAND
-su-exec: WORD COMMAND
+gosu, su-exec, direnv exec: WORD COMMAND
 tini: COMMAND
   -s -g -v -w -p: -e:
 dumb-init: COMMAND
   -c -v
 watch: LINE
   -b -c -d? -e -g -n: -p -t -w -x=doubt --beep --color --differences? --errexit --chgexit --interval: --no-title
-catchsegv: COMMAND
-ccache: COMMAND
 chronic: COMMAND
   -v -e
 ifne: COMMAND
@@ -226,15 +162,10 @@ arch: COMMAND
   -x86_64 -arm64 -arm64e -i386
 torsocks: COMMAND
   -i -d -q
-proxychains: COMMAND
+proxychains, proxychains4: COMMAND
   -q -f:
-proxychains4: COMMAND
-  -q -f:
-busybox: COMMAND
-toybox: COMMAND
 cross-env: ASSIGNMENTS COMMAND
 direnv: SUBCOMMAND
-direnv exec: WORD COMMAND
 xargs: INPUT
   -0 -r -t -o -x -p -n: -P: -L: -d: -s: -E: -a: -I=replaced -i=doubt -l? -e? --null --no-run-if-empty --verbose
   --max-args: --max-procs: --max-lines? --delimiter: --arg-file: --replace=doubt --exit --max-chars: --open-tty
@@ -242,7 +173,7 @@ gxargs: INPUT
   -0 -r -t -n: -P: -L: -d: -I=replaced
 
 # Programs that run a text, on this machine or another
-ssh: WORD OPTIONS LINE
+ssh, slogin, dbclient, rsh: WORD OPTIONS LINE
   -4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -B: -b: -c: -D: -E: -e: -F=doubt -I: -i: -J:
   -L: -l: -m: -O: -o=doubt -p: -Q: -R: -S: -W: -w:
 scp: WORDS
@@ -259,13 +190,11 @@ tmux: SUBCOMMAND
   -V! *
 screen: DOUBT
   -ls! -list! -v!
-nc: WORDS
+nc, netcat: WORDS
   -e=doubt -c=doubt *
 ncat: WORDS
   -e=doubt -c=doubt --exec=doubt --sh-exec=doubt --lua-exec=doubt *
-fd: WORDS
-  -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
-fdfind: WORDS
+fd, fdfind: WORDS
   -x=doubt -X=doubt --exec=doubt --exec-batch=doubt *
 rg: WORDS
   --pre=doubt --hostname-bin=doubt *
@@ -296,23 +225,13 @@ cvs: WORDS
   -e=doubt *
 jj: SUBCOMMAND
   --config=doubt --config-toml=doubt --config-file=doubt *
-jj util: SUBCOMMAND
+jj util, ip netns, ip vrf, brew, aws ssm, aws ecs, az, az vm, mix, gcloud compute, go: SUBCOMMAND
 jj util exec: DASHES
 jj *: WORDS
   --config=doubt --config-toml=doubt --config-file=doubt *
-bat: WORDS
+bat, batcat, delta, ag, ack: WORDS
   --pager=text *
-batcat: WORDS
-  --pager=text *
-delta: WORDS
-  --pager=text *
-ag: WORDS
-  --pager=text *
-ack: WORDS
-  --pager=text *
-ugrep: WORDS
-  --pager=text --filter=doubt *
-ug: WORDS
+ugrep, ug: WORDS
   --pager=text --filter=doubt *
 pandoc: WORDS
   --filter=text -F=text --pdf-engine=text --lua-filter=doubt -L=doubt *
@@ -326,17 +245,13 @@ ssh-copy-id: WORDS
   -o=doubt -F=doubt *
 java: WORDS
   -XX:OnError=text -XX:OnOutOfMemoryError=text *
-apt: WORDS
-  -o=doubt --option=doubt -c=doubt --config-file=doubt *
-apt-get: WORDS
+apt, apt-get: WORDS
   -o=doubt --option=doubt -c=doubt --config-file=doubt *
 dpkg: WORDS
   --pre-invoke=text --post-invoke=text --status-logger=text *
-rpm: WORDS
+rpm, rpmbuild: WORDS
   -E=doubt --eval=doubt -D=doubt --define=doubt *
-rpmbuild: WORDS
-  -E=doubt --eval=doubt -D=doubt --define=doubt *
-pdflatex: WORDS
+pdflatex, xelatex, lualatex, latex, tex, pdftex: WORDS
   -shell-escape=doubt --shell-escape=doubt -enable-write18=doubt *
 rustc: WORDS
   -C=doubt --codegen=doubt *
@@ -348,30 +263,19 @@ mvn: WORDS
   -Dexec.executable=doubt *
 ip: SUBCOMMAND
   -n: -b=doubt -batch=doubt *
-ip netns: SUBCOMMAND
-ip netns exec: WORD COMMAND
-ip vrf: SUBCOMMAND
-ip vrf exec: WORD COMMAND
+ip netns exec, ip vrf exec: WORD COMMAND
 tox: SUBCOMMAND
   -e: -c: -x=doubt --override=doubt *
-brew: SUBCOMMAND
 aws: SUBCOMMAND
   --profile: --region: --output: *
-aws ssm: SUBCOMMAND
-aws ecs: SUBCOMMAND
-az: SUBCOMMAND
-az vm: SUBCOMMAND
 rake: WORDS
   -e=code *
 scala: SCRIPT
   -e=code *
-mongosh: WORDS
-  --eval=code *
-mongo: WORDS
+mongosh, mongo: WORDS
   --eval=code *
 swift: SUBCOMMAND
   -e=code *
-mix: SUBCOMMAND
 mix run: WORDS
   -e=code --eval=code *
 pylint: WORDS
@@ -382,12 +286,11 @@ pip: WORDS
   --editor=text *
 gcloud: SUBCOMMAND
   --project: *
-gcloud compute: SUBCOMMAND
 sort: WORDS
   --compress-program=text *
 split: WORDS
   --filter=text *
-tar: WORDS
+tar, bsdtar: WORDS
   +
   -I=text -F=text -C: -f: -T: -X: --use-compress-program=text --to-command=text --checkpoint-action=doubt
   --info-script=text --new-volume-script=text --rsh-command=text --rmt-command=text *
@@ -397,13 +300,10 @@ rsync: WORDS
   -e=text --rsh=text --rsync-path=text -M=doubt --remote-option=doubt *
 wget: WORDS
   --use-askpass=text -e=doubt --execute=doubt *
-make: MAKE
+make, gmake: MAKE
   --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
-gmake: MAKE
-  --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
-gcc: WORDS
+gcc, g++, cc, c++, clang, clang++: WORDS
   -wrapper=doubt -fplugin=doubt -specs=doubt --specs=doubt *
-go: SUBCOMMAND
 go env: WORDS
   -w=doubt *
 go *: WORDS
@@ -414,9 +314,7 @@ cargo watch: STATE
   *
 cargo *: WORDS
   --config=doubt *
-mysql: SQL
-  -e=sql --execute=sql --pager=text --init-command=sql --tee: -u: -p? -h: -P: -D: *
-mariadb: SQL
+mysql, mariadb: SQL
   -e=sql --execute=sql --pager=text --init-command=sql --tee: -u: -p? -h: -P: -D: *
 psql: SQL
   -c=sql --command=sql -v: --set: --variable: -d: -h: -U: -p: -f: --file: -o: -L: *
@@ -426,9 +324,7 @@ duckdb: SQL
   -c=sql -cmd=sql -s=sql -init: *
 
 # Interpreters: with a text in their own language, they may run anything; a script is a program like others
-python: SCRIPT
-  -c=code -m=module -W: -X: -V! -h! --version! --help! *
-pypy: SCRIPT
+python, pypy: SCRIPT
   -c=code -m=module -W: -X: -V! -h! --version! --help! *
 perl: SCRIPT
   -e=code -E=code -v! -V! -I: -i? -M? -m? -F? -0? -l? -x? *
@@ -439,33 +335,25 @@ node: SCRIPT
   --help! --test! *
 deno: SUBCOMMAND
   -V! --version! -h! --help! *
-deno eval: CODE
-  *
-deno repl: CODE
+deno eval, deno repl, bun repl: CODE
   *
 bun: SUBCOMMAND
   -e=code --eval=code -p=code --print=code --cwd: -v! --version! *
 bun x: COMMAND
   --bun
 bun exec: LINE
-bun repl: CODE
-  *
-lua: SCRIPT
-  -e=code -l: -v! *
-luajit: SCRIPT
+lua, luajit: SCRIPT
   -e=code -l: -v! *
 php: SCRIPT
   -r=code -R=code -B=code -E=code -d: -c: -f: -v! -i! -m! --version! *
 Rscript: SCRIPT
   -e=code --version! *
-R: WORDS
+R, ghc: WORDS
   -e=code *
 julia: SCRIPT
   -e=code -E=code --eval=code --print=code -v! --version! *
 guile: SCRIPT
   -c=code -v! *
-ghc: WORDS
-  -e=code *
 groovy: SCRIPT
   -e=code *
 elixir: SCRIPT
@@ -482,17 +370,18 @@ git: SUBCOMMAND
   --icase-pathspecs --no-optional-locks --version! --help!
 git archive: WORDS
   --exec=text --remote: *
-git bisect: SUBCOMMAND
-git bisect run: COMMAND
+git bisect, docker container, npm config, npm c, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
+glab config, mise, op, gh, gh codespace, gh cs, gh config, gh extension: SUBCOMMAND
+git bisect run, yarn exec, poetry run, pipenv run, bundle exec, bundle e: COMMAND
 git clone: WORDS
   -u=text --upload-pack=text -c=config --config=config --template=doubt -b: -o: *
 git config: CONFIG
   --get! --get-all! --get-regexp! --list! -l! --unset! --unset-all! -e=doubt --edit=doubt *
 git difftool: WORDS
   -x=text --extcmd=text *
-git fetch: WORDS
+git fetch, git pull: WORDS
   --upload-pack=text *
-git fetch-pack: WORDS
+git fetch-pack, git ls-remote: WORDS
   --upload-pack=text --exec=text *
 git grep: WORDS
   -O=text --open-files-in-pager=text -e: -f: *
@@ -500,16 +389,10 @@ git help: WORDS
   *
 git init: WORDS
   --template=doubt *
-git ls-remote: WORDS
-  --upload-pack=text --exec=text *
-git pull: WORDS
-  --upload-pack=text *
-git push: WORDS
+git push, git send-pack: WORDS
   --receive-pack=text --exec=text *
 git rebase: WORDS
   -x=text --exec=text *
-git send-pack: WORDS
-  --receive-pack=text --exec=text *
 git submodule: SUBCOMMAND
   -q --quiet --cached
 git submodule foreach: LINE
@@ -517,17 +400,16 @@ git submodule foreach: LINE
 docker: SUBCOMMAND
   -c: -D -H: -l: -v! --config: --context: --debug --host: --log-level: --tls --tlscacert: --tlscert: --tlskey:
   --tlsverify --version!
-docker exec: WORD COMMAND
+docker exec, docker container exec: WORD COMMAND
   -d -i -t -e: -u: -w: --detach --detach-keys: --env: --env-file: --interactive --privileged --tty --user:
   --workdir:
-docker run: WORD COMMAND
+docker run, docker create, docker container run, docker container create: WORD COMMAND
   -d -i -t -P -q -a: -c: -e: -h: -l: -m: -p: -u: -v: -w: --add-host: --cap-add: --cap-drop: --cidfile: --cpus:
   --detach --device: --dns: --entrypoint=doubt --env: --env-file: --expose: --gpus: --hostname: --init --interactive
   --ip: --ipc: --label: --link: --log-driver: --log-opt: --mac-address: --memory: --mount: --name: --net: --network:
   --network-alias: --no-healthcheck --pid: --pids-limit: --platform: --privileged --publish: --publish-all --pull:
   --quiet --read-only --restart: --rm --runtime: --security-opt: --shm-size: --stop-signal: --stop-timeout:
   --sysctl: --tmpfs: --tty --ulimit: --user: --userns: --volume: --volumes-from: --workdir:
-docker container: SUBCOMMAND
 docker compose: SUBCOMMAND
   -f: -p: --file: --project-name: --profile: --env-file: --project-directory: --parallel: --progress: --ansi:
   --compatibility --dry-run
@@ -540,29 +422,17 @@ docker compose run: WORD COMMAND
 kubectl: SUBCOMMAND
   -n: -s: -v: --as: --as-group: --cache-dir: --certificate-authority: --client-certificate: --client-key: --cluster:
   --context: --insecure-skip-tls-verify --kubeconfig: --namespace: --request-timeout: --server: --token: --user:
-kubectl exec: DASHES
-  *
-kubectl run: DASHES
-  *
-kubectl debug: DASHES
+kubectl exec, kubectl run, kubectl debug, npm explore, kubectl create, op run: DASHES
   *
 npm: SUBCOMMAND
   -s -q -d -g -C: -w: --prefix: --workspace: --workspaces --silent --quiet --loglevel: --no-color --global
   --registry: --if-present --version! -v!
-npm exec: COMMAND
+npm exec, npm x: COMMAND
   -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
-npm x: COMMAND
-  -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
-npm explore: DASHES
-  *
-npm config: SUBCOMMAND
-npm config set: STATE
-npm c: SUBCOMMAND
-npm c set: STATE
-npm set: STATE
+npm config set, npm c set, npm set: STATE
 npm *: WORDS
   --script-shell=text --editor=text --viewer=text --browser=text --git=text *
-npx: COMMAND
+npx, pnpx: COMMAND
   -c=text --call=text -p: --package: -y --yes --no --no-install -q --quiet -w: --workspace: --prefix:
   --script-shell=doubt
 pnpm: SUBCOMMAND
@@ -573,7 +443,6 @@ pnpm dlx: COMMAND
   -c=doubt --shell-mode=doubt --package: --silent
 yarn: SUBCOMMAND
   --cwd: -s --silent
-yarn exec: COMMAND
 yarn dlx: COMMAND
   -p: -q --package: --quiet
 bunx: COMMAND
@@ -584,77 +453,28 @@ uv run: COMMAND
   -q -v -n -p: --python: --with: --with-requirements: --with-editable: --extra: --all-extras --group: --no-group:
   --only-group: --dev --no-dev --frozen --locked --isolated --no-sync --no-project --active --exact --env-file:
   --directory: --project: --package: --quiet --offline --all-groups --no-cache -m!
-uv tool: SUBCOMMAND
-uv tool run: COMMAND
-  --from: --with: -p: --python: --isolated -q --quiet
-uvx: COMMAND
+uv tool run, uvx: COMMAND
   --from: --with: -p: --python: --isolated -q --quiet
 poetry: SUBCOMMAND
   -C: -P: -q -n --directory: --project: --quiet --no-interaction --no-ansi
-poetry run: COMMAND
-pipenv: SUBCOMMAND
-pipenv run: COMMAND
 pdm: SUBCOMMAND
   -q -v
 hatch: SUBCOMMAND
   -e: --env: -q -v
-conda: SUBCOMMAND
-bundle: SUBCOMMAND
-bundle exec: COMMAND
-bundle e: COMMAND
-composer: SUBCOMMAND
+composer, pipx: SUBCOMMAND
   *
 composer exec: COMMAND
   -l --list
-pipx: SUBCOMMAND
-  *
 pipx run: COMMAND
   --spec: --python: --verbose -q --no-cache --path
-coverage: SUBCOMMAND
-kubectl create: DASHES
-  *
-yarn workspaces: CODE
-yarn workspace: CODE
-yarn node: CODE
-glab: SUBCOMMAND
-glab alias: CODE
-glab config: SUBCOMMAND
-mise: SUBCOMMAND
-mise exec: DASHES
+yarn workspaces, yarn workspace, yarn node, glab alias: CODE
+mise exec, mise x: DASHES
   -c=text --command=text *
-mise x: DASHES
-  -c=text --command=text *
-op: SUBCOMMAND
-op run: DASHES
-  *
-gh: SUBCOMMAND
-gh codespace: SUBCOMMAND
-gh cs: SUBCOMMAND
-gh config: SUBCOMMAND
-gh extension: SUBCOMMAND
-tmux ls: PLAIN
-  *
-tmux list-sessions: PLAIN
-  *
-tmux list-panes: PLAIN
-  *
-tmux capture-pane: PLAIN
-  *
-tmux kill-session: PLAIN
-  *
-tmux has-session: PLAIN
+tmux ls, tmux list-sessions, tmux list-panes, tmux capture-pane, tmux kill-session, tmux has-session: PLAIN
   *
 """)
 """Each program, or program and subcommand, with its options and what stands behind them."""
 
-PROGRAMS |= {f"docker {name}": PROGRAMS["docker run"] for name in ("create", "container run", "container create")}
-PROGRAMS |= dict.fromkeys(["g++", "cc", "c++", "clang", "clang++"], PROGRAMS["gcc"])
-PROGRAMS |= dict.fromkeys(["xelatex", "lualatex", "latex", "tex", "pdftex"], PROGRAMS["pdflatex"])
-PROGRAMS |= dict.fromkeys(["slogin", "dbclient", "rsh"], PROGRAMS["ssh"])
-PROGRAMS |= dict.fromkeys(["bsdtar"], PROGRAMS["tar"])
-PROGRAMS |= dict.fromkeys(["netcat"], PROGRAMS["nc"])
-PROGRAMS |= dict.fromkeys(["pnpx"], PROGRAMS["npx"])
-PROGRAMS["docker container exec"] = PROGRAMS["docker exec"]
 PROGRAMS |= {
     name.replace("docker", other): row
     for name, row in PROGRAMS.items()
