@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrouter._plugins.registry import Plugins
     from hookrouter.context import Services
 
-__all__ = ["Composing", "MessageComposer", "message_composers"]
+__all__ = ["Composing", "MessageComposer", "MessageTracing", "has_traces", "message_composers"]
 
 
 class MessageComposer:
@@ -47,6 +47,29 @@ class MessageComposer:
         and after the first command that finds a corrected config.toml. May take up to 10 seconds. If it raises, the
         journal says so, and messages go out all the same.
         """
+
+
+class MessageTracing:
+    """Says whether messages hand a W3C trace context on, as the header ``traceparent`` and the variable
+    ``TRACEPARENT``. A base class."""
+
+    name: str
+    """What it is known by."""
+
+    def is_on(self, services: Services, /) -> bool:
+        """Say so. What it raises counts as no."""
+        raise NotImplementedError
+
+
+def has_traces(services: Services) -> bool:
+    """Return whether an active plugin wants messages to hand a trace context on. Raises nothing."""
+    for name, tracing in services.plugins.contributions("message_tracing", base=MessageTracing).items():
+        try:
+            if tracing.is_on(services) is True:
+                return True
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises costs the trace alone
+            services.warn(f"it is not known whether {name} wants traces: {describe_error(error)}")
+    return False
 
 
 def message_composers(plugins: Plugins) -> dict[str, MessageComposer]:

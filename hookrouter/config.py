@@ -18,8 +18,6 @@ __all__ = [
     "ApprovalRule",
     "ApprovalsConfig",
     "Config",
-    "MonitorConfig",
-    "PageConfig",
     "PluginConfig",
     "Script",
     "ServeConfig",
@@ -281,66 +279,6 @@ class ServeConfig(Value):
     """`true`: the router takes calls over HTTP on a socket of this user alone, for a module inside the client."""
 
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
-"""The ports that an address goes without."""
-
-
-def origin_at(scheme: str, place: str) -> str:
-    """Return the address of a server at ``HOST:PORT`` as browsers write it: small, and without a default port."""
-    return f"{scheme}://{place.lower().removesuffix(f':{DEFAULT_PORTS[scheme]}')}"
-
-
-class PageConfig(Value):
-    """The page for people: open questions, answered from a browser or a phone. The resident router serves it, where the
-    extra `hookrouter[serve]` is installed."""
-
-    enabled: Annotated[bool, "flag", "false"] = True
-    """`false`: it is not served."""
-    address: Annotated[str, "address", '"127.0.0.1:8790"'] = "127.0.0.1:8790"
-    """Where it is served. Another host than this one needs `certificate` or `user_header`."""
-    url: Annotated[str, "page url", '"https://claude.example.org"'] = ""
-    """How people reach it, if that is not its address: links in messages begin so. Messages have links if this is set,
-    or if `address` is not this machine's to itself alone."""
-    user_header: Annotated[str, "header", '"X-Forwarded-User"'] = ""
-    """The header in which a proxy in front of it names the user. Requests without it are refused then."""
-    certificate: Annotated[str, "file", '"~/page.pem"'] = ""
-    """The file of a TLS certificate."""
-    private_key: Annotated[str, "file", '"~/page.key"'] = ""
-    """The file of the certificate's key."""
-    secret_file: Annotated[str, "file", '"~/page.secret"'] = ""
-    """The file of a secret that signs logins and links, of 32 characters or more, mode 0600: the same for pages that
-    are one to those who use them. Without it each home makes its own."""
-    login_days: Annotated[float, "days", "7"] = 30.0
-    """How many days a login holds."""
-    link_hours: Annotated[float, "hours", "8"] = 24.0
-    """How many hours the link to one question holds that is in a message to a person."""
-
-    @property
-    def base_url(self) -> str:
-        """How people reach it, without a slash at the end."""
-        return self.url or origin_at("https" if self.certificate else "http", self.address)
-
-
-class MonitorConfig(Value):
-    """Where the resident router tells programs its state: `/metrics` for Prometheus, `/healthz` and `/readyz` for
-    probes. Needs the extra `hookrouter[serve]`."""
-
-    address: Annotated[str, "address", '"127.0.0.1:9464"'] = ""
-    """Where it is told. Without it: nowhere. Another host than this one needs `token_env` or `token_file`."""
-    token_env: Annotated[str, "variable", '"HOOKROUTER_METRICS_TOKEN"'] = ""
-    """The environment variable that holds the token with which `/metrics` is asked. Probes need none."""
-    token_file: Annotated[str, "file", '"~/.config/hookrouter/metrics-token"'] = ""
-    """The file that holds it, in place of `token_env`."""
-
-    traces: Annotated[bool, "flag", "true"] = False
-    """`true`: messages hand a W3C trace context on, as the header `traceparent` and the variable `TRACEPARENT`."""
-
-    @property
-    def asks_for_token(self) -> bool:
-        """Whether ``/metrics`` is for those alone who have the token."""
-        return bool(self.token_env or self.token_file)
-
-
 class StorageConfig(Value):
     """What keeps questions, answers, queues and messages. Files in the state folder do by default; several machines
     share an engine that a plugin offers. What is about one machine alone stays in its files."""
@@ -382,8 +320,6 @@ class Config(Value):
     journal_payloads: Annotated[bool, "flag", "true"] = False
     """Whether whole payloads are kept beside the journal, for `hookrouter replay`. They hold all that tools get."""
     serve: ServeConfig = ServeConfig()
-    page: PageConfig = PageConfig()
-    monitor: MonitorConfig = MonitorConfig()
     storage: StorageConfig = StorageConfig()
     scripts: tuple[Script, ...] = ()
     """The hooks that are commands, in the order of the file."""
@@ -466,11 +402,6 @@ class Config(Value):
             agent.enabled and (not agent.sessions or any(_matches(session, glob) for glob in agent.sessions))
             for agent in self.agents
         )
-
-    @property
-    def serves_page(self) -> bool:
-        """Whether people have the page: neither ``[page]`` nor the plugin is switched off."""
-        return self.page.enabled and self.plugin(_PAGE).enabled
 
     def plugin(self, name: str) -> PluginConfig:
         """Return how the plugin of this entry-point name is run."""

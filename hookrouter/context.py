@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error
 
 TYPE_CHECKING = False
@@ -136,6 +137,16 @@ class Services:
         more than one, declares.
         """
         return self.plugins.settings(plugin) if isinstance(plugin, str) else self.plugins.declared(plugin)
+
+    def checked_settings(self, plugin: type[T]) -> T:
+        """Return what :meth:`settings` does, but never the defaults in the place of a table that is wrong.
+
+        For what must not begin then, such as a server that asks for a token. Raises HookrouterError with the first
+        thing that is wrong, and LookupError as :meth:`settings` does.
+        """
+        if faults := self.plugins.faults(plugin):
+            raise HookrouterError(faults[0])
+        return self.settings(plugin)
 
     def under(self, config: Config) -> Services:
         """Return the same services as they would be with another config."""

@@ -14,7 +14,7 @@ from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import DocumentKind
 from hookrouter.storage.own_file import keep_own_json, read_own_json
 from hookrouter.util.filenames import digest
-from hookrouter.util.value import decode
+from hookrouter.util.value import NO_ITEMS, decode
 
 TYPE_CHECKING = False
 
@@ -32,7 +32,10 @@ KIND = DocumentKind("config")
 ALARM = DocumentKind("broken-config")
 """The kind of the documents that say who was told of the file's problems; they go once it has none."""
 
-FORMAT = 15
+_FORMER_TABLES = ("page", "monitor")
+"""The tables that were hookrouter's own before they were their plugins'."""
+
+FORMAT = 16
 """The version of the compiled form; a cache of another one is not read."""
 
 
@@ -70,8 +73,10 @@ def keep(home: Home) -> None:
     keep_own_json(_cache_file(home))
 
 
-def forget(home: Home) -> None:
-    """Have the file read anew by the next who asks, because what it may hold has changed."""
+def forget(home: Home, tables: Mapping[str, str]) -> None:
+    """Have the file read anew by the next who asks, if it has tables of plugins, and plugins declare others by now."""
+    if read_own_json(_cache_file(home)).get("tables") in (None, tables):
+        return
     try:
         os.unlink(_cache_file(home))
     except OSError:
@@ -152,7 +157,13 @@ def _read_anew(
     known = [(at, config) for at, config in candidates if isinstance(at, float) and config is not None]
     # Either may be the older one, because either may not have been writable.
     last_good = max(known, key=lambda one: one[0], default=(0.0, Config()))[1]
-    config = read(home.config_file, last_good, tables)
+    asked: list[Mapping[str, str]] = []
+
+    def declared() -> Mapping[str, str]:
+        asked[:] = [tables()] if tables is not None else [NO_ITEMS]
+        return asked[0]
+
+    config = read(home.config_file, last_good, declared)
     holds = config._with(problems=())
     if _last_good(kept) != holds and (kept or holds != Config()):
         document = {"version": 2, "saved_at": now(), "config": encode(holds)}
@@ -162,6 +173,7 @@ def _read_anew(
     if not config.problems:
         _forget_alarms(store, home)
     document = {"format": FORMAT, "key": key, "saved_at": now(), "config": encode(config, sparse=True)}
+    document["tables"] = dict(asked[0]) if asked else None
     write_own_json(_cache_file(home), document)
     return config
 
@@ -188,11 +200,24 @@ def _kept(store: DocumentStore, home: Home) -> dict[str, object]:
         return {}
 
 
+def _in_plugins(config: object) -> object:
+    """Return the config of a document with the tables where their plugins have them: older versions had two apart."""
+    if not isinstance(config, dict) or not isinstance(plugins := config.get("plugins", {}), dict):
+        return config
+    rest, moved = dict(config), dict(plugins)
+    for name in _FORMER_TABLES:
+        table = rest.pop(name, {})
+        # They had every key, with an empty text for one that was not set.
+        if isinstance(table, dict) and (settings := {key: value for key, value in table.items() if value != ""}):
+            moved[name] = {**moved.get(name, {}), "settings": settings}
+    return {**rest, "plugins": moved}
+
+
 def _last_good(kept: Mapping[str, object]) -> Config | None:
     """Return the config in a document of the state folder; of an older one, its plugins alone."""
     try:
         if kept.get("version") != 1:
-            return decode(Config, kept["config"])
+            return decode(Config, _in_plugins(kept["config"]))
         plugins = kept["plugins"]
         return Config(plugins={name: decode(PluginConfig, row) for name, row in plugins.items()})  # type: ignore[attr-defined]
     except (KeyError, TypeError, AttributeError):

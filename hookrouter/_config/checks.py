@@ -13,9 +13,9 @@ from hookrouter.util.text import closest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OWN_HOSTS", "Check", "check_of"]
+__all__ = ["Check", "check_of"]
 
-OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
+_OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
 """The hosts that are this machine to itself alone."""
 
 _WAKE_KINDS = (*values.DIALOG_KINDS, *values.SESSION_KINDS)
@@ -136,59 +136,11 @@ def _path_or_nothing(value: object) -> str:
 
 def _loopback(value: object) -> str:
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if host not in OWN_HOSTS or not (port.isascii() and port.isdigit()):
+    if host not in _OWN_HOSTS or not (port.isascii() and port.isdigit()):
         raise wrong(value, _LOOPBACK.words)
     if not 1 <= int(port) <= _MAX_PORT:
         raise wrong(value, _LOOPBACK.words)
     return str(value)
-
-
-def _address(value: object) -> str:
-    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if not host or (":" in host and not host.startswith("[")) or not (port.isascii() and port.isdigit()):
-        raise wrong(value, _ADDRESS.words)
-    if not 1 <= int(port) <= _MAX_PORT or not all(character.isprintable() and character != "/" for character in host):
-        raise wrong(value, _ADDRESS.words)
-    return str(value)
-
-
-def _page_url(value: object) -> str:
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(value if isinstance(value, str) else "")
-        port = parts.port
-    except ValueError:
-        raise wrong(value, _PAGE_URL.words) from None
-    text = str(value)
-    is_plain = text.isascii() and text.isprintable() and " " not in text
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not is_plain:
-        raise wrong(value, _PAGE_URL.words)
-    if parts.path not in ("", "/") or "@" in parts.netloc or port == 0:
-        raise wrong(value, _PAGE_URL.words)
-    # As browsers write it: in small letters, and without the port that goes without saying.
-    return values.origin_at(parts.scheme, parts.netloc.removesuffix(":"))
-
-
-def _header(value: object) -> str:
-    text = _text(value)
-    if not (text.isascii() and text.replace("-", "").isalnum()):
-        raise wrong(value, _HEADER.words)
-    return text
-
-
-def _file(value: object) -> str:
-    text = _text(value)
-    if not text.startswith(("/", "~/")):
-        raise wrong(value, _FILE.words)
-    return text
-
-
-def _variable(value: object) -> str:
-    text = _text(value)
-    if not text.isascii() or not text.isidentifier():
-        raise wrong(value, _VARIABLE.words)
-    return text
 
 
 def _machine(value: object) -> str:
@@ -224,11 +176,6 @@ _FLAG = Check("true or false", _flag)
 _COUNT = Check(f"a whole number, at least 0 and at most {_MAX_COUNT}", _count)
 _LOOPBACK = Check(f"127.0.0.1:PORT, with a port from 1 to {_MAX_PORT}", _loopback)
 _TABLE = Check("a table", _table)
-_ADDRESS = Check(f"HOST:PORT, with a port from 1 to {_MAX_PORT}", _address)
-_PAGE_URL = Check("http:// or https:// and a host, perhaps with a port, and no path", _page_url)
-_HEADER = Check("the name of a header: letters, digits and dashes", _header)
-_FILE = Check("an absolute path, or one that begins with ~/", _file)
-_VARIABLE = Check("the name of an environment variable", _variable)
 _EVENT = Check("an event of Claude Code, such as PreToolUse", _event)
 _MATCHER = Check(
     "names joined by |, or a regular expression of what JavaScript and Python read alike: letters, groups, | . * + ? "
@@ -239,23 +186,17 @@ _PATH_OR_NOTHING = Check("an absolute path, or nothing", _path_or_nothing)
 _MACHINE = Check(f"a name of letters, digits, dots, dashes and underscores, at most {_LONGEST_MACHINE}", _machine)
 
 _CHECKS = {
-    "address": _ADDRESS,
     "channels": _list_of("one or more channel names", least=1, once="channel"),
     "count": _COUNT,
-    "days": _number("days", 0.01, 366),
     "event": _EVENT,
-    "file": _FILE,
     "first plugins": _list_of("a list of plugin names; no plugin can be called order", once="plugin"),
     "flag": _FLAG,
     "folders": _list_of("a list of folders", _folder),
     "gateways": _list_of("a list of one or more gateway names", least=1),
-    "header": _HEADER,
-    "hours": _number("hours", 0.1, 720),
     "last plugins": _list_of("a list of plugin names; no plugin can be called last", once="plugin"),
     "loopback": _LOOPBACK,
     "machine": _MACHINE,
     "matcher": _MATCHER,
-    "page url": _PAGE_URL,
     "path or nothing": _PATH_OR_NOTHING,
     "rule": Check("a permission rule, as in Claude Code's settings", _rule),
     "seconds": _number("seconds", 0, _MAX_SECONDS, is_over=True),
@@ -263,7 +204,6 @@ _CHECKS = {
     "table": _TABLE,
     "text": _TEXT,
     "texts": _list_of("a list of texts"),
-    "variable": _VARIABLE,
     "wake kinds": _list_of(f"a list of {_WAKE_WORDS}, or kinds of plugins", _wake_kind, once="kind"),
 }
 """The checks by the names that the fields of :mod:`hookrouter.config` have."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import cattrs
 
-from hookrouter._config.checks import OWN_HOSTS
 from hookrouter._config.readable import readable
 from hookrouter._config.salvage import salvaged
 from hookrouter._config.schema import TABLES, keys_of, structure
@@ -242,18 +241,7 @@ def _cross_check(file: ConfigFile, gateway_names: Iterable[str]) -> list[Problem
 
 def _faults(file: ConfigFile) -> Iterator[tuple[str, Fault]]:
     """Yield each key that is right by itself and wrong beside the others of its table, with what is wrong."""
-    page, monitor, storage = file.page, file.monitor, file.storage
-    if bool(page.certificate) != bool(page.private_key):
-        given = "certificate" if page.certificate else "private_key"
-        yield f"page.{given}", Fault(f"{given} alone", "certificate and private_key, or none of the two")
-    hosts = ", ".join(OWN_HOSTS)
-    if page.address.rpartition(":")[0] not in OWN_HOSTS and not page.certificate and not page.user_header:
-        allowed = f"{hosts}; others only with certificate and private_key, or with user_header"
-        yield "page.address", Fault(repr(page.address), allowed)
-    if monitor.token_env and monitor.token_file:
-        yield "monitor.token_env", Fault("token_env and token_file", "one of them")
-    if monitor.address.rpartition(":")[0] not in ("", *OWN_HOSTS) and not monitor.asks_for_token:
-        yield "monitor.address", Fault(repr(monitor.address), f"{hosts}; others only with token_env or token_file")
+    storage = file.storage
     known = keys_of(StorageConfig)
     for key in storage.settings if storage.engine == FILES else ():
         allowed = f"{', '.join(known)}; others only with another engine than {FILES}"

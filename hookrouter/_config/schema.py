@@ -307,8 +307,6 @@ TABLES: Mapping[str, Read] = {
     "sessions": _reader(values.SessionsConfig),
     "journal": _keyed("Journal", _JOURNAL_KEYS),
     "serve": _reader(values.ServeConfig),
-    "page": _reader(values.PageConfig),
-    "monitor": _reader(values.MonitorConfig),
     "storage": _storage,
     "scripts": _each(_reader(values.Script)),
     "plugins": _plugins,
@@ -326,8 +324,6 @@ class ConfigFile(NamedTuple):
     sessions: values.SessionsConfig = values.SessionsConfig()
     journal: Mapping[str, bool] = NO_ITEMS
     serve: values.ServeConfig = values.ServeConfig()
-    page: values.PageConfig = values.PageConfig()
-    monitor: values.MonitorConfig = values.MonitorConfig()
     storage: values.StorageConfig = values.StorageConfig()
     scripts: tuple[values.Script, ...] = ()
     plugins: PluginTables = PluginTables()
@@ -346,8 +342,6 @@ class ConfigFile(NamedTuple):
             guards_alone=self.plugins.guards_alone,
             journal_payloads=self.journal.get("payloads", False),
             serve=self.serve,
-            page=self.page,
-            monitor=self.monitor,
             storage=self.storage,
             scripts=self.scripts,
         )
@@ -404,8 +398,6 @@ def schema() -> Iterator[SchemaTable]:
     yield _of_class("[plugins.NAME]", values.PluginConfig)
     yield _described("[journal]", "What the journal keeps.", _JOURNAL_KEYS)
     yield _of_class("[serve]", values.ServeConfig)
-    yield _of_class("[page]", values.PageConfig)
-    yield _of_class("[monitor]", values.MonitorConfig)
     yield _of_class("[[scripts]]", values.Script)
     storage = _of_class("[storage]", values.StorageConfig)
     yield storage._replace(others="the engine's own; no secret goes there itself, only where it is")

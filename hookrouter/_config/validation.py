@@ -71,13 +71,14 @@ class Problem(NamedTuple):
 class Fault(ValueError):
     """A value that is not allowed. The message says what was found and what is allowed."""
 
-    def __init__(self, found: str, allowed: str, suggestion: str = "") -> None:
-        """Take all three as texts for a person."""
+    def __init__(self, found: str, allowed: str, suggestion: str = "", key: str = "") -> None:
+        """Take texts for a person; ``key`` is that of the table's keys which is wrong beside the others."""
         hint = f", did you mean {suggestion!r}?" if suggestion else ""
         super().__init__(f"found {found}{hint}; allowed: {allowed}")
         self.found = found
         self.allowed = allowed
         self.suggestion = suggestion
+        self.key = key
 
 
 def wrong(value: object, allowed: str) -> Fault:
@@ -153,6 +154,7 @@ def problems_of(error: BaseException, path: str = "") -> list[Problem]:
     if isinstance(error, KeyError):
         return [Problem(path, "missing; it is required")]
     if isinstance(error, Fault):
+        path = f"{path}.{error.key}".strip(".")
         key = path.rpartition(".")[2].partition("[")[0]
         if is_secret(key) or _normal(key).endswith(INDIRECT):
             return [Problem(path, f"{_NOT_SHOWN}; allowed: {error.allowed}", "", error.allowed)]

@@ -360,7 +360,7 @@ def _values(app: Services) -> Iterator[tuple[str, object, str]]:
     for gateway, table in config.gateways.items():
         for name, value in table.items():
             yield f"gateways.{gateway}.{name}", value, _held(app, value, INBOX if gateway == INBOX else None)
-    tables = {name: getattr(config, name) for name in ("answer", "sessions", "serve", "page", "monitor", "storage")}
+    tables = {name: getattr(config, name) for name in ("answer", "sessions", "serve", "storage")}
     for header, found in tables.items():
         yield from _table_values(app, header, found)
     for key, value in config.storage.settings.items():

@@ -194,12 +194,23 @@ class Plugins:
 
         Raises LookupError if no enabled plugin declares it, or several do.
         """
+        name = self._declaring(kind)
+        return build_settings(kind, self._settings[name], self.config(name).settings)
+
+    def faults(self, kind: type[object]) -> tuple[str, ...]:
+        """Return what is wrong with the settings of the plugin that declares this class, a line each.
+
+        Raises LookupError as :meth:`declared` does.
+        """
+        return self._settings[self._declaring(kind)].faults
+
+    def _declaring(self, kind: type[object]) -> str:
         target = f"{kind.__module__}:{kind.__qualname__}"
         names = [name for name, own in self._settings.items() if own.target == target]
         if len(names) != 1:
             who = f"the plugins {', '.join(names)} declare" if names else "no enabled plugin declares"
             raise LookupError(f"{who} {target} in plugin_settings(), so whose settings it holds is not known")
-        return build_settings(kind, self._settings[names[0]], self.config(names[0]).settings)
+        return names[0]
 
     def listeners(self, hooks: Iterable[str]) -> list[PluginInfo]:
         """Return the active plugins that implement any of these hooks."""

@@ -108,9 +108,7 @@ def scan(home: Home) -> tuple[DiscoveredPlugin, ...]:
     ]
     result = tuple(plugins)
     write_cache(home, result, key)
-    if declared_tables(known.values()) != declared_tables(result):
-        # What config.toml may hold is not what it was.
-        forget(home)
+    forget(home, declared_tables(result))
     return result
 
 

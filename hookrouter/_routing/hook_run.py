@@ -478,7 +478,8 @@ def _problems(plugins: Plugins) -> list[str]:
         found.append(f"config.toml is not used until it is corrected (hookrouter config check); {holds}")
     found += [f"plugin {info.name} is broken: {info.reason}" for info in plugins.broken()]
     return found + [
-        f"plugin {info.name} runs with its defaults: {text}" for info, text in plugins.with_invalid_settings()
+        f"plugin {info.name}: its settings are wrong, and none of them is used: {text}"
+        for info, text in plugins.with_invalid_settings()
     ]
 
 

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from hookrouter._plugins.index import DiscoveredPlugin
     from hookrouter.config import Config
+    from hookrouter.context import Services
     from hookrouter.storage.home import Home
 
-__all__ = ["INHERIT_VARIABLE", "KeptProcesses", "checked", "contributed"]
+__all__ = ["INHERIT_VARIABLE", "KeptProcesses", "checked", "contributed", "faults", "in_places", "place_of"]
 
 INHERIT_VARIABLE = "HOOKROUTER_SERVE_INHERIT_KEPT"
 """Holds, as JSON, the descriptors that a router hands to the one that takes its place: by process, and by place."""
@@ -77,8 +78,7 @@ class KeptProcesses:
         for one in self._own.values():
             one.tend(Place(home=self._home, config=config))
         for plugin, one in self._contributed.values():
-            settings = self._plugins.settings(plugin) if self._plugins is not None else {}
-            one.tend(Place(home=self._home, config=config, settings=settings))
+            one.tend(place_of(self._home, config, self._plugins, plugin))
 
     def next_due(self) -> float:
         """Return in how many seconds :meth:`tend` has something to do; infinity if it is left to the regular looks."""
@@ -175,6 +175,30 @@ class KeptProcesses:
         if line not in self._told:
             say(line, event=HOOK)
         self._told.add(line)
+
+
+def place_of(home: Home, config: Config, plugins: Plugins | None, plugin: str) -> Place:
+    """Return what a plan of a plugin's process is made from."""
+    if plugins is None:
+        return Place(home=home, config=config)
+    own = plugins.own_settings(plugin)
+    problems = () if own is None else own.faults
+    return Place(home=home, config=config, settings=plugins.settings(plugin), problems=problems)
+
+
+def faults(app: Services) -> Iterator[tuple[str, str]]:
+    """Yield what keeps people from what resident processes do, each with its key of config.toml. Raises nothing."""
+    for process, place in in_places(app):
+        try:
+            yield from [(str(key), str(text)) for key, text in process.faults(place)]
+        except Exception as error:  # noqa: BLE001 - it is a plugin's, and others have something to say too
+            yield "", f"{process.name}: its faults() failed: {describe_error(error)}"
+
+
+def in_places(app: Services) -> Iterator[tuple[ResidentProcess, Place]]:
+    """Yield the resident processes of active plugins, each with what a plan of it would be made from."""
+    for plugin, process in contributed(app.plugins, lambda _plugin, _text: None).values():
+        yield process, place_of(app.home, app.config, app.plugins, plugin)
 
 
 def contributed(

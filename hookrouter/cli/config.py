@@ -30,10 +30,10 @@ from hookrouter._diagnostics.configuration import settings as all_settings
 from hookrouter._plugins.files import has_own_plugins
 from hookrouter._plugins.project_tree import TreeError
 from hookrouter._plugins.project_trust import look_at
+from hookrouter._serving.kept_processes import faults
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def check(as_json: Json = False) -> None:
     with redirect_stdout(sys.stderr):
         services = Application.from_environ(share=False)
         try:
-            found = [*examine(services), *_page_secret(services), *_unheld(services), *_of_project(services)]
+            found = [*examine(services), *_of_processes(services), *_unheld(services), *_of_project(services)]
         except ConfigError as error:
             raise CommandError(str(error)) from None
     path = services.home.config_file
@@ -96,14 +96,14 @@ def check(as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _page_secret(services: Application) -> Iterator[Located]:
-    page = services.config.page
-    if services.config.problems or not services.config.serves_page or not page.secret_file:
+def _of_processes(services: Application) -> Iterator[Located]:
+    """Say what of the file keeps resident processes from their work."""
+    if services.config.problems:
         return
-    if problem := page_secret_problem(services.home, page):
-        key, table = "page.secret_file", "[page] secret_file: "
-        _, lines = read_lines(services.home.config_file)
-        yield Located("warning", line_of(key, lines), Problem(key, problem.removeprefix(table)))
+    _, lines = read_lines(services.home.config_file)
+    for key, text in faults(services):
+        if key:
+            yield Located("warning", line_of(key, lines), Problem(key, text))
 
 
 def _unheld(services: Application) -> Iterator[Located]:

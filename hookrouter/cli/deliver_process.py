@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hookrouter._config.cache import file_key
 from hookrouter._plugins.discovery import load_config
-from hookrouter.composing import Composing, message_composers
+from hookrouter.composing import Composing, has_traces, message_composers
 from hookrouter.config import FILES
 from hookrouter.dialogs.documents import QUESTION
 from hookrouter.messaging import notices
@@ -210,6 +210,7 @@ class _Work:
             limits=limits,
             compose=composing,
             alarm=partial(tell_of_gateway, application),
+            traces=has_traces(application),
             environment=self._mark(),
             is_stale=self._is_stale,
         )

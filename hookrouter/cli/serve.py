@@ -9,16 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from hookrouter._serving.built_in import built_in
-from hookrouter._serving.kept_processes import contributed
+from hookrouter._serving.kept_processes import contributed, in_places
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
 from hookrouter.cli.serve_unit import change_unit
-from hookrouter.dialogs.messages.answer_link import page_secret_file
 from hookrouter.serving import control
 from hookrouter.serving.resident import ResidentProcess
 from hookrouter.storage.home import Home
-from hookrouter.storage.secret_file import renew_secret
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error, printable
 
 __all__ = ["serve"]
@@ -91,7 +90,7 @@ def serve(
     if len(asked) > 1:
         raise CommandError(f"--{asked[0]} and --{asked[1]} exclude each other; give one of them")
     if revoke:
-        return _revoke(home, as_json=as_json)
+        return _revoke(as_json=as_json)
     if install_unit or remove_unit:
         return change_unit(home, install=install_unit, dry_run=dry_run, as_json=as_json)
     if dry_run:
@@ -114,18 +113,20 @@ def serve(
     return 0
 
 
-def _revoke(home: Home, *, as_json: bool) -> int:
+def _revoke(*, as_json: bool) -> int:
     """End all logins and links, by a new secret."""
-    page = Application.from_environ().config.page
-    if page.secret_file:
-        raise CommandError(
-            f"[page] secret_file: several pages may share {printable(page.secret_file)}; put a new secret there, on "
-            "the machine of each"
-        )
-    try:
-        renew_secret(page_secret_file(home, page))
-    except OSError as error:
-        raise CommandError(f"the page's secret cannot be written: {describe_error(error)}") from None
+    is_done, problems = False, []
+    for process, place in in_places(Application.from_environ()):
+        try:
+            is_done = process.revoke(place) or is_done
+        except Exception as error:  # noqa: BLE001 - it is a plugin's, and the others let people in too
+            problems.append(
+                str(error) if isinstance(error, HookrouterError) else f"{process.name}: {describe_error(error)}"
+            )
+    if problems:
+        raise CommandError(printable("; ".join(problems)))
+    if not is_done:
+        raise CommandError("no plugin lets anybody in; the page is switched off")
     if as_json:
         echo_json({"revoked": True})
     else:

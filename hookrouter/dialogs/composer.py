@@ -16,7 +16,7 @@ from hookrouter.composing import MessageComposer
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.closing import close_of_gone_clients
 from hookrouter.dialogs.guidance import guidance, guidance_for
-from hookrouter.dialogs.messages.answer_link import answer_link
+from hookrouter.dialogs.linking import dialog_link
 from hookrouter.dialogs.messages.closed import closed_words
 from hookrouter.dialogs.messages.data import open_data
 from hookrouter.dialogs.messages.formatting import Surroundings, question_message, reminder_message
@@ -24,7 +24,7 @@ from hookrouter.dialogs.messages.last_words import said_before
 from hookrouter.dialogs.messages.outgoing import is_for_person
 from hookrouter.dialogs.messages.reminders import ESCALATION, REMINDER
 from hookrouter.dialogs.messages.surroundings import git_branch
-from hookrouter.dialogs.messages.to_person import Link, escalation_lead, person_message, person_reminder
+from hookrouter.dialogs.messages.to_person import escalation_lead, person_message, person_reminder
 from hookrouter.dialogs.unsaved import open_unsaved
 from hookrouter.dialogs.verdicts import list_verdicts
 from hookrouter.messaging.message import CLOSED as CLOSING
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hookrouter.config import Config
     from hookrouter.context import Services
     from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.linking import Link
     from hookrouter.dialogs.verdicts import Verdict
     from hookrouter.messaging.gateway import Message
 
@@ -89,7 +90,7 @@ class DialogComposer(MessageComposer):
         argv, environ = script_argv(), services.environ
         reader, to_person = _reader(message, services.config)
         reminder = message.data.get("reminder") if message.kind == REMINDER else None
-        link = _link(question, services) if to_person else None
+        link = dialog_link(question, services) if to_person else None
         url = "" if link is None else link.url
         data = open_data(
             message.kind, question, argv, environ, around, to_person=to_person, reminder=reminder, link=url
@@ -154,19 +155,6 @@ def _text(
     return question_message(
         question, argv, environ, advice, others, surroundings=around, lead=lead, has_guidance=has_guidance
     )
-
-
-def _link(question: Dialog, services: Services) -> Link | None:
-    """Return where a person answers in a browser, from now on; None if nowhere."""
-    page, begun = services.config.page, now()
-    if not services.config.serves_page:
-        return None
-    try:
-        url = answer_link(services.home, page, question)
-    except OSError as error:
-        services.warn(f"no link to the question could be made: {error}")
-        return None
-    return Link(url, begun + page.link_hours * 3600) if url else None
 
 
 def _reader(message: Message, config: Config) -> tuple[str, bool]:

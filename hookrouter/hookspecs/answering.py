@@ -11,8 +11,9 @@ from hookrouter.markers import hookspec
 
 if TYPE_CHECKING:
     from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
-    from hookrouter.composing import MessageComposer
+    from hookrouter.composing import MessageComposer, MessageTracing
     from hookrouter.dialogs.kinds import DialogKind
+    from hookrouter.dialogs.linking import DialogLinks
     from hookrouter.messaging.gateway import Gateway
     from hookrouter.terminals import TerminalBackend
 
@@ -135,6 +136,50 @@ class AnswerSpecs:
                 from hookrouter_carrier.gateway import CarrierGateway
 
                 return CarrierGateway()
+        """
+
+    @hookspec
+    def dialog_links(self) -> DialogLinks | None:
+        """When: a message about an open dialog goes out to a person, never in a hook process.
+
+        Returns: ``None`` for no links, or an object whose class derives from
+        :class:`~hookrouter.dialogs.linking.DialogLinks`. Its ``name`` is what it is known by.
+
+        Combined: They are asked in plugin order; the first link is in the message. Of two plugins with one name the
+        first in plugin order is used, and the other is reported.
+
+        Args:
+            (none): What a link is made from comes with each call of its ``link``.
+
+        Example::
+
+            @hookimpl
+            def dialog_links():
+                from hookrouter_carrier.links import CarrierLinks
+
+                return CarrierLinks()
+        """
+
+    @hookspec
+    def message_tracing(self) -> MessageTracing | None:
+        """When: messages are delivered, or an agent answers; never in a hook process.
+
+        Returns: ``None`` for no say, or an object whose class derives from
+        :class:`~hookrouter.composing.MessageTracing`. Its ``name`` is what it is known by.
+
+        Combined: Messages hand a W3C trace context on if one of them says so. Of two plugins with one name the first
+        in plugin order is used, and the other is reported.
+
+        Args:
+            (none): What it goes by comes with each call of its ``is_on``.
+
+        Example::
+
+            @hookimpl
+            def message_tracing():
+                from hookrouter_carrier.tracing import CarrierTracing
+
+                return CarrierTracing()
         """
 
     @hookspec

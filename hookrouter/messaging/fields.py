@@ -20,25 +20,46 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 __all__ = [
+    "ADDRESS",
+    "HOME_PATH",
+    "OWN_HOSTS",
     "FilePath",
+    "HomePath",
+    "HostPort",
     "Line",
     "Matching",
     "Seconds",
     "VariableName",
     "Within",
     "absolute_path",
+    "host_and_port",
     "refuse",
+    "refuse_key",
     "variable_name",
 ]
 
 LONGEST_TIMEOUT = 86_400.0
 """The longest ``timeout`` in seconds: a day."""
 
+OWN_HOSTS = ("127.0.0.1", "[::1]", "localhost")
+"""The hosts by which a machine names itself, so that no other one can connect."""
+
+_LAST_PORT = 65535
+
+ADDRESS = f"HOST:PORT, with a port from 1 to {_LAST_PORT}"
+HOME_PATH = "an absolute path, or one that begins with ~/"
+"""What :data:`HostPort` and :data:`HomePath` allow, in words."""
+
 
 def refuse(found: object, allowed: str) -> NoReturn:
     """Refuse a value of the table; ``allowed`` says in words what may stand there."""
     text = f"{found:g}" if isinstance(found, float) else repr(found)
     raise Fault(text if len(text) <= 80 else f"{text[:80]}…", allowed)
+
+
+def refuse_key(key: str, found: str, allowed: str) -> NoReturn:
+    """Refuse a key of the table that is wrong beside others, in ``__attrs_post_init__``; both texts are words."""
+    raise Fault(found, allowed, key=key)
 
 
 @attrs.frozen
@@ -94,6 +115,15 @@ def variable_name(value: str) -> str:
     return value
 
 
+def host_and_port(value: str) -> str:
+    """Return an address ``HOST:PORT``. Raises ValueError for what is none."""
+    host, _, port = value.rpartition(":")
+    is_host = host and (":" not in host or host.startswith("[")) and host.isprintable() and "/" not in host
+    if not is_host or not (port.isascii() and port.isdigit() and 1 <= int(port) <= _LAST_PORT):
+        refuse(value, ADDRESS)
+    return value
+
+
 Line = Annotated[str, _line]
 """One line of text that is not empty."""
 
@@ -102,6 +132,12 @@ Seconds = Annotated[float, Within(0, LONGEST_TIMEOUT, "seconds")]
 
 FilePath = Annotated[str, absolute_path]
 """An absolute path, or one that begins with ``~``; the object has it with the user's home put in."""
+
+HomePath = Annotated[str, Matching(r"(/|~/).*", HOME_PATH)]
+"""An absolute path, or one that begins with ``~/``, as it is written."""
+
+HostPort = Annotated[str, host_and_port]
+"""Where a server listens: ``HOST:PORT``, an IPv6 address in brackets."""
 
 VariableName = Annotated[str, variable_name]
 """The name of an environment variable."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hookrouter.util.value import NO_ITEMS, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrouter.config import Config
     from hookrouter.storage.home import Home
@@ -54,7 +54,9 @@ class Place(Value):
     config: Config
     """The whole configuration, as it is now."""
     settings: Mapping[str, object] = NO_ITEMS
-    """The plugin's own settings, ``[plugins.NAME.settings]``, as JSON values."""
+    """The plugin's own settings as JSON values, with its defaults filled in: those alone, if its table is wrong."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the plugin's own settings, a line each."""
 
 
 class Plan(Value):
@@ -121,6 +123,20 @@ class ResidentProcess:
 
     def is_due(self, place: Place) -> bool:  # noqa: ARG002 - for those that override it
         """Say whether there is something to do. Asked every few seconds while an ``ON_ERRAND`` process does not run."""
+        return False
+
+    def faults(self, place: Place) -> Iterable[tuple[str, str]]:  # noqa: ARG002 - for those that override it
+        """Return what of this machine keeps people from what it does, each with its key of config.toml, or with "".
+
+        For ``hookrouter doctor`` and ``hookrouter config check``, in their own process.
+        """
+        return ()
+
+    def revoke(self, place: Place) -> bool:  # noqa: ARG002 - for those that override it
+        """End whatever lets somebody in, such as logins and links; return whether there is any such thing.
+
+        For ``hookrouter serve --revoke``, in its own process. Raises HookrouterError and OSError if it cannot.
+        """
         return False
 
     def status(self, plan: Plan, state: State) -> dict[str, object]:

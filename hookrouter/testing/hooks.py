@@ -523,7 +523,7 @@ class Hooks:
             settings[name] = check_settings(kind, config.plugin(name).settings, self._found[name].settings_key)
         plugins = Plugins(self._found.values(), config, report, self._objects, settings=settings)
         for info, text in plugins.with_invalid_settings():
-            report(info.name, f"runs with its defaults: {text}")
+            report(info.name, f"its settings are wrong, and none of them is used: {text}")
         return plugins
 
     def _config(self) -> Config:
@@ -540,9 +540,7 @@ class Hooks:
 
     def _keep(self, found: DiscoveredPlugin, plugin: object) -> str:
         self._found[found.name] = found
-        if found.table:
-            # config.toml may have one more table than when it was read.
-            config_cache.forget(self.home)
+        config_cache.forget(self.home, declared_tables(self._found.values()))
         self._objects[found.name] = _Watched(found.name, plugin, self.calls.append)
         return found.name
 

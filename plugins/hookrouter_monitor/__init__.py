@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from hookrouter import hookimpl, stateless
 
 if TYPE_CHECKING:
+    from hookrouter.composing import MessageTracing
     from hookrouter.serving.resident import ResidentProcess
+    from hookrouter_monitor.settings import MonitorSettings
 
 
 @hookimpl
@@ -21,3 +23,28 @@ def resident_process() -> list[ResidentProcess]:
     from hookrouter_monitor.resident import MonitorProcess
 
     return [MonitorProcess()]
+
+
+@hookimpl
+@stateless
+def plugin_settings() -> type[MonitorSettings]:
+    """Declare what the table may hold."""
+    from hookrouter_monitor.settings import MonitorSettings
+
+    return MonitorSettings
+
+
+@hookimpl
+@stateless
+def config_table() -> str:
+    """Name the table."""
+    return "monitor"
+
+
+@hookimpl
+@stateless
+def message_tracing() -> MessageTracing:
+    """Contribute what says whether messages hand on traces."""
+    from hookrouter_monitor.tracing import MonitorTracing
+
+    return MonitorTracing()

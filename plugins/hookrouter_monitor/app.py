@@ -15,6 +15,7 @@ from hookrouter.serving import readiness
 from hookrouter.serving.http import headers_of, path_of, send_json
 from hookrouter.serving.resident import Place
 from hookrouter_monitor.counts import Journalled
+from hookrouter_monitor.settings import MonitorSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,9 +35,14 @@ class MonitorApp:
     """The monitor of one home."""
 
     def __init__(self, make: Callable[[], Application], boot: str) -> None:
-        """``make`` reads config and plugins as they are now; ``boot`` is the router's."""
+        """``make`` reads config and plugins as they are now; ``boot`` is the router's.
+
+        Raises HookrouterError if ``[monitor]`` is wrong.
+        """
         self._make = make
         self._services = make()
+        # Those of the start: the router begins it anew when they change, and a wrong table asks for no token.
+        self._settings = self._services.checked_settings(MonitorSettings)
         self._read_at = time.monotonic()
         self._journalled = Journalled(self._services.home)
         self._journalled.began(boot)
@@ -90,7 +96,7 @@ class MonitorApp:
 
     def _is_allowed(self, given: list[str]) -> bool:
         """Whether a request has brought the token. Without one that can be read, nobody has."""
-        monitor = self._services.config.monitor
+        monitor = self._settings
         if not monitor.asks_for_token:
             return True
         try:

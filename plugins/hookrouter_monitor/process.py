@@ -22,7 +22,7 @@ __all__ = ["main"]
 def main(router: int, listeners: Sequence[socket.socket]) -> int:
     """Serve on the one listener until the process ``router`` is not the parent any more; return the exit code.
 
-    Raises HomeError and OSError if it cannot serve.
+    Raises HookrouterError and OSError if it cannot serve.
     """
     home = Home.from_environ(os.environ)
     app = MonitorApp(lambda: Application.from_environ(share=False), _boot(home))

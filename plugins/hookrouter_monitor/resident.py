@@ -23,15 +23,19 @@ class MonitorProcess(ResidentProcess):
 
     def plan(self, place: Place) -> Plan | None:
         """Listen at the address; whoever runs has read the whole table."""
-        monitor = place.config.monitor
-        if not monitor.address:
+        address = str(place.settings.get("address", ""))
+        if place.problems:
+            return Plan(problem=place.problems[0])
+        if not address:
             return None
         is_there = importlib.util.find_spec("uvicorn") is not None
-        return Plan(addresses=(monitor.address,), problem="" if is_there else extra_missing(self.name), depends=monitor)
+        problem = "" if is_there else extra_missing(self.name)
+        return Plan(addresses=(address,), problem=problem, depends=dict(place.settings))
 
     def status(self, plan: Plan, state: State) -> dict[str, object]:
         """Return its process and its address, and what is wrong."""
-        return {"pid": state.pid, "address": plan.addresses[0], "problem": state.trouble}
+        address = plan.addresses[0] if plan.addresses else ""
+        return {"pid": state.pid, "address": address, "problem": state.trouble}
 
     def line(self, status: Mapping[str, object]) -> str:
         """Return where it is."""

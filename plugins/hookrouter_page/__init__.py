@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from hookrouter import hookimpl, stateless
 
 if TYPE_CHECKING:
+    from hookrouter.dialogs.linking import DialogLinks
     from hookrouter.hookspecs.commands import Command
     from hookrouter.serving.resident import ResidentProcess
     from hookrouter.storage.home import DocumentKind
+    from hookrouter_page.settings import PageSettings
 
 
 @hookimpl
@@ -42,3 +44,28 @@ def document_kinds() -> list[DocumentKind]:
     from hookrouter_page.security.login_records import KIND
 
     return [KIND]
+
+
+@hookimpl
+@stateless
+def plugin_settings() -> type[PageSettings]:
+    """Declare what the table may hold."""
+    from hookrouter_page.settings import PageSettings
+
+    return PageSettings
+
+
+@hookimpl
+@stateless
+def config_table() -> str:
+    """Name the table."""
+    return "page"
+
+
+@hookimpl
+@stateless
+def dialog_links() -> DialogLinks:
+    """Contribute links for messages to people."""
+    from hookrouter_page.links import PageLinks
+
+    return PageLinks()

@@ -15,12 +15,14 @@ import typer
 from hookrouter.cli.application import Application
 from hookrouter.cli.errors import CommandError
 from hookrouter.cli.options import Json, echo_json
-from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.serving import control
 from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import ensure
 from hookrouter.util.clock import local
+from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import printable
+from hookrouter_page.security.answer_link import page_secret_problem
+from hookrouter_page.settings import PageSettings
 
 if TYPE_CHECKING:
     from hookrouter.context import Services
@@ -76,7 +78,10 @@ def open_page(
     if role not in ROLES:
         raise CommandError(f"--role: {' or '.join(ROLES)}, not {role!r}")
     app = Application.from_environ()
-    page = app.config.page
+    try:
+        page = app.checked_settings(PageSettings)
+    except HookrouterError as error:
+        return _told(printable(str(error)), as_json=as_json)
     known = Logins(app.home, page, app.store)
     if logins or end:
         return _look(app, known, end, as_json=as_json)
@@ -108,7 +113,7 @@ def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
     from hookrouter_page.security.login_records import KIND
 
     records = known.records
-    if app.config.page.secret_file:
+    if app.settings(PageSettings).secret_file:
         # Pages of other machines may be one with this one's.
         records.put_elsewhere(Machines().ask(app, lambda others: [row[1:] for row in others.entries(KIND)], None))
     if end:
@@ -147,7 +152,7 @@ def _opening_file(home: Home, address: str) -> Path:
 
 def _problem(app: Services) -> str:
     """Start a router if none runs; return why the page is not served, empty if it is."""
-    if not app.config.page.enabled:
+    if not app.settings(PageSettings).enabled:
         return "config.toml: [page] enabled = false switches the page off"
     deadline = time.monotonic() + _START_SECONDS
     is_started = False

@@ -10,6 +10,7 @@ from hookrouter.cli.application import Application
 from hookrouter.serving.asgi import serve_asgi
 from hookrouter_page.app import make_app
 from hookrouter_page.security.certificate import check_files
+from hookrouter_page.settings import PageSettings
 
 if TYPE_CHECKING:
     import socket
@@ -27,12 +28,12 @@ END_SECONDS = 2
 def main(router: int, listeners: Sequence[socket.socket]) -> int:
     """Serve on the one listener until the process ``router`` is not the parent any more, or nobody looks.
 
-    Returns the exit code. Raises HomeError, OSError and TlsError if it cannot serve.
+    Returns the exit code. Raises HookrouterError and OSError if it cannot serve.
     """
-    page = Application.from_environ().config.page
+    page = Application.from_environ().checked_settings(PageSettings)
     if page.certificate:
         # The server would ask the terminal for the password of a key that has one.
-        check_files(page)
+        check_files(page.certificate, page.private_key)
     files = os.path.expanduser(page.certificate), os.path.expanduser(page.private_key)
     app = make_app(Application.from_environ)
     asyncio.run(

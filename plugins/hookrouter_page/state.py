@@ -27,6 +27,7 @@ from hookrouter_page.reading.stories import StoryIndex
 from hookrouter_page.security.guard import user_of
 from hookrouter_page.security.login_records import KIND as LOGIN
 from hookrouter_page.security.logins import COOKIE, VIEW, Logins
+from hookrouter_page.settings import PageSettings
 from hookrouter_page.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class PageState:
         self._make = make
         self._services = make()
         self._read_at = time.monotonic()
-        self.page = self._services.config.page
+        self.page = self._services.checked_settings(PageSettings)
         self.logins = Logins(self._services.home, self.page, self._services.store)
         self.tasks = Tasks(self._services.environ)
         self.machines = Machines()

@@ -101,6 +101,24 @@ JOURNAL_CALLS = {
 
 _OWN_TABLES = (
     (
+        "[page]",
+        (
+            "The page for people: open questions, answered from a browser or a phone. The resident router serves it, "
+            "where the extra `hookrouter[serve]` is installed."
+        ),
+        "hookrouter_page.settings",
+        "PageSettings",
+    ),
+    (
+        "[monitor]",
+        (
+            "Where the resident router tells programs its state: `/metrics` for Prometheus, `/healthz` and `/readyz` "
+            "for probes. Needs the extra `hookrouter[serve]`."
+        ),
+        "hookrouter_monitor.settings",
+        "MonitorSettings",
+    ),
+    (
         "[plugins.hook-reply.settings]",
         "The settings of the plugin `hook-reply`.",
         "hookrouter_hook_reply.settings",
@@ -163,7 +181,8 @@ def tables() -> list[SchemaTable]:
 def _own_key(field: attrs.Attribute[Any]) -> SchemaKey:
     required = field.default is attrs.NOTHING
     default = None if required or isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type] # a class at run time
-    kind, about = _type_words(field.type), str(field.metadata.get("help", ""))
+    kind = str(field.metadata.get("allowed", "")) or _type_words(field.type)
+    about = str(field.metadata.get("help", ""))
     return SchemaKey(field.name, kind, required, default, about, str(field.metadata.get("example", "")))
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import expect
 
 from hookrouter.dialogs import documents
-from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.messaging import pauses
 from hookrouter.queue.documents import change_queue
 from hookrouter.queue.editing import added, new_items
 from hookrouter.sessions.records import IDLE, SessionRecord, change_record
 from hookrouter.util.clock import iso
+from hookrouter_page.security.answer_link import answer_link
 from support.page import PATIENCE_MS, Home, Served, watched
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_the_page_of_a_link_says_by_itself_that_its_question_is_over(browser: Br
     with Served(home.environ) as served:
         asked = home.ask("work", "Which way?")
         page = served.context(browser).new_page()
-        page.goto(answer_link(home.app.home, home.config_of().page, asked))
+        page.goto(answer_link(home.app.home, home.settings_of(), asked))
         page.get_by_role("textbox", name="Own words").fill("my long thought")
         home.end(asked)
         page.get_by_role("heading", name="Not open any more").first.wait_for()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.storage.home import Home as Home_
 from hookrouter.util.program import script_argv
 from hookrouter_page.command import _opening_file
+from hookrouter_page.security.answer_link import answer_link
 from support.page import Home, Served
 from support.resident import eventually
 
@@ -257,7 +257,7 @@ def test_a_link_shows_one_question_and_no_other(browser: Browser, reachable: tup
     home, served = reachable
     asked = home.ask("work", "Which way?")
     home.ask("other", "A secret?")
-    link = answer_link(home.app.home, home.config_of().page, asked)
+    link = answer_link(home.app.home, home.settings_of(), asked)
     page = served.context(browser).new_page()
     page.goto(link)
     page.get_by_text("Which way?").wait_for()

@@ -17,11 +17,12 @@ import pytest
 import yaml
 
 from hookrouter.cli.application import Application
-from hookrouter.config import PageConfig
 from hookrouter.serving.readiness import ENGINE_REQUIRED, LIVE, READY
 from hookrouter.storage.home import Home
 from hookrouter.util.program import script_argv
+from hookrouter_monitor.settings import MonitorSettings
 from hookrouter_page.security.logins import Logins
+from hookrouter_page.settings import PageSettings
 from support.memory_storage import MemoryStore
 from support.tls import made_pair, needed_program
 
@@ -127,10 +128,11 @@ def test_probes_ask_what_is_served_where_it_is_served(tmp_path: Path) -> None:
 def served(folder: Path, text: str) -> dict[str, int]:
     """Return the ports at which a config.toml has something served, by the names that the examples give them."""
     (folder / "config.toml").write_text(text)
-    config = Application.from_environ({"HOOKROUTER_HOME": str(folder), "HOME": str(folder)}, share=False).config
-    found = {"monitor": int(config.monitor.address.rpartition(":")[2])}
-    if config.page.enabled:
-        found["page"] = int(config.page.address.rpartition(":")[2])
+    app = Application.from_environ({"HOOKROUTER_HOME": str(folder), "HOME": str(folder)}, share=False)
+    found = {"monitor": int(app.settings(MonitorSettings).address.rpartition(":")[2])}
+    page = app.settings(PageSettings)
+    if page.enabled:
+        found["page"] = int(page.address.rpartition(":")[2])
     return found
 
 
@@ -197,7 +199,7 @@ def test_a_login_at_one_page_holds_at_the_other(tmp_path: Path) -> None:
     secret = tmp_path / "page-secret"
     secret.write_text("5" * 64 + "\n")
     secret.chmod(0o440)
-    page = PageConfig(secret_file=str(secret))
+    page = PageSettings(secret_file=str(secret))
     logins = [Logins(Home.in_folder(str(tmp_path / name)), page, MemoryStore()) for name in ("one", "two")]
     logins[1].records.is_shared = True
     assert logins[0].root == logins[1].root

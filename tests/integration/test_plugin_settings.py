@@ -130,11 +130,11 @@ def test_wrong_settings_leave_the_defaults_and_are_named_in_the_journal(place: P
     assert decision is None
     assert record["seen"][0] == ["rm"]
     fault = "plugins.guard.settings.deny: found 'ls'; allowed: a list of texts"
-    assert f"plugin guard runs with its defaults: {fault}" in record["warnings"]
+    assert f"plugin guard: its settings are wrong, and none of them is used: {fault}" in record["warnings"]
     write_plugin(
         place.site, "greeter", "from hookrouter import hookimpl\n@hookimpl\ndef session_start(event, context): pass\n"
     )
-    assert f"plugin guard runs with its defaults: {fault}" in place.start_session()
+    assert f"plugin guard: its settings are wrong, and none of them is used: {fault}" in place.start_session()
 
 
 def test_a_guard_refuses_where_its_settings_are_wrong(place: Place) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import hookrouter_ask_user_question as plugin
+import hookrouter_page
 from hookrouter import _wiring
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
+from hookrouter._plugins.settings_schema import check
 from hookrouter.answering.interfaces import AnswerChannel, AnswerOutcome, AnswerRequest, AnswerStatus, KeystrokePlanner
 from hookrouter.cli.application import Application
 from hookrouter.config import Config
@@ -25,6 +27,7 @@ from hookrouter.storage.home import Home
 from hookrouter.storage.journal import Journal
 from hookrouter.terminals import TerminalAddress, TerminalBackend
 from hookrouter.tools import AskUserQuestionInput
+from hookrouter_page.settings import PageSettings
 
 __all__ = ["FORM", "AskSession", "Channel"]
 
@@ -97,6 +100,8 @@ class AskSession:
         self.environ = {"FAKE_SESSION": "main", "CLAUDE_PID": "0", "HOOKROUTER_HOME": str(folder / "home")}
         self.journal = Journal(self.home.logs)
         self.transcript = folder / "transcript.jsonl"
+        self.page: Mapping[str, object] | None = None
+        """What ``[page]`` says; None for a home without the plugin that serves it."""
 
     @property
     def app(self) -> Application:
@@ -122,7 +127,13 @@ class AskSession:
         objects["ask-user-question"] = plugin
         kinds = ("dialog_kinds",)
         index.append(DiscoveredPlugin(name="ask-user-question", value=plugin.__name__, hooks=kinds))
-        return Plugins(index, self.config, lambda name, text: pytest.fail(f"{name}: {text}"), objects)
+        settings = {}
+        if self.page is not None:
+            objects["page"] = hookrouter_page
+            index.append(DiscoveredPlugin(name="page", value=hookrouter_page.__name__, hooks=("dialog_links",)))
+            settings["page"] = check(PageSettings, self.page, "page")
+        fail = lambda name, text: pytest.fail(f"{name}: {text}")  # noqa: E731 - one line says it
+        return Plugins(index, self.config, fail, objects, settings=settings)
 
     def hook(
         self, hook: str, *, environ: dict[str, str] | None = None, prepare: Any = None, **fields: Any

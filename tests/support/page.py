@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from hookrouter.cli.application import Application
-from hookrouter.config import Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Dialog
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
@@ -21,6 +20,7 @@ from hookrouter.queue.documents import Queue, change_queue, read_queue
 from hookrouter.queue.editing import added, new_items
 from hookrouter.util.claude_process import process_space
 from hookrouter.util.program import script_argv
+from hookrouter_page.settings import PageSettings
 from support.managed_client import question
 from support.ports import free_port
 from support.resident import Resident, eventually
@@ -165,8 +165,8 @@ class Home:
     @property
     def address(self) -> str:
         """Where the page is served: ``HOST:PORT``."""
-        return self.app.config.page.address
+        return self.app.settings(PageSettings).address
 
-    def config_of(self) -> Config:
-        """Return what config.toml says by now."""
-        return Application.from_environ(self.environ).config
+    def settings_of(self) -> PageSettings:
+        """Return what ``[page]`` of config.toml says by now."""
+        return Application.from_environ(self.environ).settings(PageSettings)

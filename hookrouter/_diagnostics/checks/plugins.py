@@ -65,8 +65,8 @@ class PluginsCheck:
             yield Finding(
                 WARNING,
                 self.name,
-                f"{_described(info)} runs with its defaults, because its settings are wrong: {text}",
-                f"correct [plugins.{info.name}.settings] in {app.home.config_file}",
+                f"{_described(info)}: its settings are wrong, and none of them is used: {text}",
+                f"correct [{info.settings_key}] in {app.home.config_file}",
             )
         for problem in contributed(cli_commands(app.plugins))[1]:
             yield Finding(

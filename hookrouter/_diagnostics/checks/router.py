@@ -9,8 +9,8 @@ from hookrouter import __version__
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._routing.auto_start import LOG
 from hookrouter._serving import address
+from hookrouter._serving.kept_processes import faults
 from hookrouter._serving.units import UnitError, service, started_program
-from hookrouter.dialogs.messages.answer_link import page_secret_problem
 from hookrouter.serving import control
 from hookrouter.serving.resident import extra_missing
 from hookrouter.util.program import script_argv
@@ -73,14 +73,13 @@ class RouterCheck:
                 yield from _without(place.app)
         else:
             yield from _router(status, place.app)
-        yield from _page_secret(place.app)
+        yield from _faults(place.app)
         yield from _unit(place.app)
 
 
-def _page_secret(app: Services) -> Iterator[Finding]:
-    page = app.config.page
-    if app.config.serves_page and (problem := page_secret_problem(app.home, page)):
-        yield Finding(WARNING, _NAME, printable(f"nobody can log in to the page: {problem}"), "fix that")
+def _faults(app: Services) -> Iterator[Finding]:
+    for _, text in faults(app):
+        yield Finding(WARNING, _NAME, printable(text), "fix that")
 
 
 def _end_command(app: Services) -> str:

@@ -365,7 +365,9 @@ class _Answering:
 
     def _trace(self) -> dict[str, str]:
         """Return the trace context that this command was given, for the journal."""
-        if not self._app.config.monitor.traces:
+        from hookrouter.composing import has_traces
+
+        if not has_traces(self._app):
             return {}
         from hookrouter.messaging import trace_context
 

@@ -5,7 +5,7 @@ Whatever Claude or a user wrote stands in block quotes, as in :mod:`hookrouter.d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hookrouter.dialogs.messages.formatting import (
     Surroundings,
@@ -27,22 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hookrouter.dialogs.documents import Dialog
+    from hookrouter.dialogs.linking import Link
 
-__all__ = ["Link", "escalation_lead", "person_message", "person_reminder"]
+__all__ = ["escalation_lead", "person_message", "person_reminder"]
 
 _PROMPT_BYTES = 300
 _WORDS_BYTES = 600
 _OWN_WORDS = "in your own words"
 _AT_TERMINAL = "Answer at the session's own terminal (options count from 1 there)"
-
-
-class Link(NamedTuple):
-    """Where a person answers one question in a browser, see :mod:`hookrouter.dialogs.messages.answer_link`."""
-
-    url: str
-    """The address."""
-    until: float
-    """When it ceases to hold, in seconds since 1970."""
 
 
 def person_message(

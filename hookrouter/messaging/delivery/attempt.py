@@ -106,6 +106,8 @@ class Turn:
     limits: Limits
     paused: frozenset[str]
     """Gateways that are left alone now, if another one can be asked instead."""
+    traces: bool
+    """Whether messages hand a trace context on."""
     patience_over: bool
     """Whether the first message has been tried for so long that its next gateways may be asked too."""
     replaceable: frozenset[str]
@@ -260,7 +262,7 @@ class Turn:
 
     def _trace(self, message: QueuedMessage) -> TraceContext | None:
         """Return the trace context that goes with a message; None if it is not asked for, or the message has none."""
-        if not self.routes.config.monitor.traces or not message.tool_use_id:
+        if not self.traces or not message.tool_use_id:
             return None
         trace = trace_id(message.session_id, message.tool_use_id)
         return TraceContext(trace, span_id(trace, message.id))

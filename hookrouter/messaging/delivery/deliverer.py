@@ -88,6 +88,8 @@ class Deliverer:
     """Makes of a message, and the number of a try, what a gateway gets."""
     alarm: Alarm = nobody
     """Hears which gateway cannot even be asked, and why. Raises nothing."""
+    traces: bool = False
+    """Whether messages hand a W3C trace context on."""
     environment: str = ""
     """The mark of this process's environment."""
     clock: Callable[[], float] = time.monotonic
@@ -310,6 +312,7 @@ class Deliverer:
             self.retry,
             self.limits,
             paused=self._scheduler.paused_gateways(),
+            traces=self.traces,
             patience_over=bool(messages) and self._scheduler.fallback_left(messages[0]) <= 0,
             replaceable=self._scheduler.replaceable_gateways(messages),
             compose=self.compose,

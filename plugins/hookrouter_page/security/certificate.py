@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error
-
-if TYPE_CHECKING:
-    from hookrouter.config import PageConfig
 
 __all__ = ["FileStamps", "TlsError", "check_files"]
 
@@ -28,28 +24,28 @@ class FileStamps:
         self._stamps: tuple[tuple[object, ...], ...] = ()
         self._problem = ""
 
-    def look(self, page: PageConfig) -> tuple[object, str]:
+    def look(self, certificate: str, private_key: str) -> tuple[object, str]:
         """Return what changes with the files, and why they cannot be used, empty if they can.
 
         They are read anew only when they change.
         """
-        stamps = tuple(_stamp(path) for path in (page.certificate, page.private_key)) if page.certificate else ()
+        stamps = tuple(_stamp(path) for path in (certificate, private_key)) if certificate else ()
         if stamps != self._stamps:
             self._stamps, self._problem = stamps, ""
             try:
-                if page.certificate:
-                    check_files(page)
+                if certificate:
+                    check_files(certificate, private_key)
             except TlsError as error:
                 self._problem = str(error)
         return stamps, self._problem
 
 
-def check_files(page: PageConfig) -> None:
-    """See whether a page's certificate and key can be used with each other. Raises TlsError."""
+def check_files(certificate: str, private_key: str) -> None:
+    """See whether a certificate and a key, by the paths of config.toml, can be used together. Raises TlsError."""
     # Megabytes that a router without a certificate does without.
     import ssl
 
-    certificate, key = (os.path.expanduser(path) for path in (page.certificate, page.private_key))
+    certificate, key = os.path.expanduser(certificate), os.path.expanduser(private_key)
     for name, path in ((_CERTIFICATE, certificate), (_KEY, key)):
         try:
             with open(path, "rb") as file:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
-from hookrouter.config import DEFAULT_PORTS, origin_at
 from hookrouter.serving.readiness import LIVE, READY
+from hookrouter_page.addresses import DEFAULT_PORTS, origin_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from hookrouter.config import PageConfig
+    from hookrouter_page.settings import PageSettings
 
 __all__ = ["CSP", "Guard", "is_own_form", "user_of"]
 
@@ -59,7 +59,7 @@ _LONGEST_NAME = 100
 class Guard:
     """The outermost layer of the page."""
 
-    def __init__(self, app: ASGIApp, page: PageConfig, root: Callable[[], str]) -> None:
+    def __init__(self, app: ASGIApp, page: PageSettings, root: Callable[[], str]) -> None:
         """``page`` says under which names the page is reached, ``root`` under which path what needs a login stands.
 
         ``root`` may raise OSError: nobody is logged in then.
@@ -132,7 +132,7 @@ def is_own_form(token: str, given: object) -> bool:
     return isinstance(given, str) and hmac.compare_digest(token.encode(), given.encode("utf-8", "replace"))
 
 
-def user_of(request: Request, page: PageConfig, otherwise: str) -> str:
+def user_of(request: Request, page: PageSettings, otherwise: str) -> str:
     """Return who sits at the browser: whom the proxy names, else ``otherwise``."""
     named = request.headers.get(page.user_header, "") if page.user_header else ""
     shown = "".join(character for character in named if character.isprintable()).strip()

@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from hookrouter.dialogs.messages.answer_link import page_secret, page_secret_file
 from hookrouter.util.clock import iso, now
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import printable
+from hookrouter_page.security.answer_link import page_secret, page_secret_file
 from hookrouter_page.security.login_records import LONGEST_TEXT, LoginRecord, LoginRecords
 
 if TYPE_CHECKING:
-    from hookrouter.config import PageConfig
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
+    from hookrouter_page.settings import PageSettings
 
 __all__ = ["COOKIE", "FULL", "LINK_SECONDS", "PATH", "ROLES", "VIEW", "Login", "LoginError", "Logins"]
 
@@ -71,7 +71,7 @@ class Login(NamedTuple):
 class Logins:
     """Makes and reads links and cookies of one home."""
 
-    def __init__(self, home: Home, page: PageConfig, store: DocumentStore) -> None:
+    def __init__(self, home: Home, page: PageSettings, store: DocumentStore) -> None:
         """``store`` is the one of ``state/``, for the records. Nothing is read yet."""
         self._home = home
         self._page = page

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from hookrouter.dialogs.messages.answer_link import LinkError, read_link
 from hookrouter.storage.interface import StoreError
 from hookrouter_page.reading.waiting import key_of
+from hookrouter_page.security.answer_link import LinkError, read_link
 from hookrouter_page.security.guard import is_own_form
 from hookrouter_page.state import state_of
 from hookrouter_page.views.access import field_of, remember
@@ -62,7 +62,7 @@ def _key(request: Request) -> str | Response:
     state = state_of(request)
     services = state.services
     try:
-        linked = read_link(services.home, services.config.page, request.path_params["token"])
+        linked = read_link(services.home, state.page, request.path_params["token"])
     except LinkError as error:
         return state.draw(request, "problem.html", 410 if error.expired else 404, what=f"{error}.", why="")
     return key_of(linked.session, linked.session_id, linked.tool_use_id)

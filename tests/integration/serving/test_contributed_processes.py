@@ -156,6 +156,57 @@ def test_a_plugins_process_runs_beside_the_router_over_its_restart_until_it_is_s
         assert text in said
 
 
+DOORS = """
+from hookrouter import hookimpl
+from hookrouter.serving.resident import ResidentProcess
+
+
+class Door(ResidentProcess):
+    target = "echo_process:main"
+
+    def __init__(self, name):
+        self.name = name
+
+    def plan(self, place):
+        return None
+
+    def faults(self, place):
+        if self.name == "stuck":
+            raise RuntimeError("no faults")
+        yield "", f"{self.name} has lost its key"
+
+    def revoke(self, place):
+        if self.name == "stuck":
+            raise RuntimeError("no lock")
+        with open(f"{place.home.state}/{self.name}-is-revoked", "w"):
+            return True
+
+
+@hookimpl
+def resident_process():
+    return [Door("stuck"), Door("front")]
+"""
+
+
+def test_a_process_whose_methods_fail_keeps_no_command_from_the_others(tmp_path: Path) -> None:
+    for folder in ("plugins", "state"):
+        (tmp_path / folder).mkdir(mode=0o700)
+    (tmp_path / "plugins" / "doors.py").write_text(DOORS)
+    environ = {**os.environ, "HOOKROUTER_HOME": str(tmp_path)}
+
+    def told(*words: str) -> tuple[int, str]:
+        done = subprocess.run([*script_argv(), *words], env=environ, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    _, text = told("doctor")
+    for line in ("front has lost its key", "stuck: its faults() failed: RuntimeError: no faults"):
+        assert line in text
+    assert told("serve", "--revoke") == (2, "hookrouter: stuck: RuntimeError: no lock\n")
+    # Both others have ended all logins.
+    assert (tmp_path / "state" / "front-is-revoked").exists()
+    assert (tmp_path / "state" / "page-secret").exists()
+
+
 ASKED = """
 import atexit, json, sys
 if "--resident" in sys.argv:

@@ -14,15 +14,16 @@ from jsonschema import Draft202012Validator
 
 from hookrouter.cli.main import main
 from hookrouter.composing import Composing
-from hookrouter.config import Agent, AnswerConfig, Config, PageConfig, PluginConfig
+from hookrouter.config import Agent, AnswerConfig, Config
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.composer import DialogComposer
 from hookrouter.dialogs.documents import Dialog, PendingAnswer
-from hookrouter.dialogs.messages.answer_link import page_secret_file, read_link
 from hookrouter.dialogs.messages.formatting import MESSAGE_BYTES, Surroundings, question_message
 from hookrouter.dialogs.verdicts import Verdict, save_verdict
 from hookrouter.messaging.advice import KEPT_SECONDS
 from hookrouter.messaging.gateway import Message
+from hookrouter_page.security.answer_link import page_secret_file, read_link
+from hookrouter_page.settings import PageSettings
 
 SCHEMA = json.loads(files("hookrouter.dialogs").joinpath("schemas/message.json").read_text("utf-8"))
 GATEWAYS = {name: {"type": "recorder"} for name in ("chat", "phone", "other")}
@@ -467,13 +468,15 @@ def test_no_context_makes_it_longer(prompt: str, words: str, answers: list[str])
     assert len(text.encode()) <= MESSAGE_BYTES
 
 
-PAGE = PageConfig(url="https://claude.example.org", link_hours=8.0)
+PAGE = {"url": "https://claude.example.org", "link_hours": 8.0}
+SETTINGS = PageSettings(url="https://claude.example.org", link_hours=8.0)
 
 
-def asked_by_a_person(ask_session: Any, page: PageConfig = PAGE) -> None:
+def asked_by_a_person(ask_session: Any, page: dict[str, Any] | None = PAGE) -> None:
+    ask_session.page = page
     me = Agent("me", gateway="phone", kind="person")
     answer = AnswerConfig(remind_after=60, reminders=1, escalate_to="other", terminal="fake")
-    ask_session.config = Config(agents=(me,), gateways=GATEWAYS, answer=answer, page=page)
+    ask_session.config = Config(agents=(me,), gateways=GATEWAYS, answer=answer)
     ask_session.ask()
 
 
@@ -486,33 +489,28 @@ def test_a_person_gets_a_link_that_shows_just_this_question(ask_session: Any, ki
     # Ahead of Claude's words: a service may cut the text.
     assert found.text.index(f"Answer here: {found.link} (valid until ") < found.text.index("Which database?")
     token = found.link.rpartition("/")[2]
-    assert read_link(ask_session.home, PAGE, token) == ("main", "s-1", "toolu_1")
+    assert read_link(ask_session.home, SETTINGS, token) == ("main", "s-1", "toolu_1")
 
 
 def test_an_agent_gets_no_link(ask_session: Any) -> None:
-    ask_session.config = Config(agents=(Agent("main", gateway="chat"),), gateways=GATEWAYS, page=PAGE)
+    ask_session.page = PAGE
+    ask_session.config = Config(agents=(Agent("main", gateway="chat"),), gateways=GATEWAYS)
     ask_session.ask()
     found = composed(ask_session)
     assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
 
 
-@pytest.mark.parametrize("page", [PageConfig(), PageConfig(enabled=False, url="https://h")])
-def test_without_a_page_that_a_phone_reaches_there_is_no_link(ask_session: Any, page: PageConfig) -> None:
+@pytest.mark.parametrize("page", [{}, {"enabled": False, "url": "https://h"}, None])
+def test_without_a_page_that_a_phone_reaches_there_is_no_link(ask_session: Any, page: dict[str, Any] | None) -> None:
     asked_by_a_person(ask_session, page)
     found = composed(ask_session)
     assert (found.link, found.data["link"], "Answer here" in found.text) == ("", "", False)
-    assert not Path(page_secret_file(ask_session.home, ask_session.config.page)).exists()
-
-
-def test_without_the_plugin_that_serves_the_page_there_is_no_link(ask_session: Any) -> None:
-    asked_by_a_person(ask_session)
-    ask_session.config = ask_session.config._with(plugins={"page": PluginConfig(enabled=False)})
-    assert composed(ask_session).link == ""
+    assert not Path(page_secret_file(ask_session.home, SETTINGS)).exists()
 
 
 def test_a_secret_that_cannot_be_used_costs_only_the_link(ask_session: Any) -> None:
     asked_by_a_person(ask_session)
-    path = Path(page_secret_file(ask_session.home, ask_session.config.page))
+    path = Path(page_secret_file(ask_session.home, SETTINGS))
     path.write_text("x\n")
     path.chmod(0o644)
     found = composed(ask_session)

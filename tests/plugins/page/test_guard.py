@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter.config import PageConfig
 from hookrouter_page.security.guard import Guard
+from hookrouter_page.settings import PageSettings
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 
-def asked(page: PageConfig, host: str, origin: str = "", path: str = "/") -> tuple[int, Any]:
+def asked(page: PageSettings, host: str, origin: str = "", path: str = "/") -> tuple[int, Any]:
     """Return the status of an answer, and what the application was told of the path."""
     seen: list[Any] = []
 
@@ -40,15 +40,15 @@ def asked(page: PageConfig, host: str, origin: str = "", path: str = "/") -> tup
 @pytest.mark.parametrize(
     ("page", "host", "origin"),
     [
-        (PageConfig(url="https://host.example"), "host.example", "https://host.example"),
-        (PageConfig(url="https://host.example"), "Host.Example:443", "https://host.example"),
-        (PageConfig(address="127.0.0.1:80"), "127.0.0.1", "http://127.0.0.1"),
-        (PageConfig(address="127.0.0.1:80"), "localhost:80", "http://localhost"),
-        (PageConfig(address="localhost:443", certificate="/c"), "localhost", "https://localhost"),
-        (PageConfig(), "127.0.0.1:8790", "http://127.0.0.1:8790"),
+        (PageSettings(url="https://host.example"), "host.example", "https://host.example"),
+        (PageSettings(url="https://host.example"), "Host.Example:443", "https://host.example"),
+        (PageSettings(address="127.0.0.1:80"), "127.0.0.1", "http://127.0.0.1"),
+        (PageSettings(address="127.0.0.1:80"), "localhost:80", "http://localhost"),
+        (PageSettings(address="localhost:443", certificate="/c", private_key="/k"), "localhost", "https://localhost"),
+        (PageSettings(), "127.0.0.1:8790", "http://127.0.0.1:8790"),
     ],
 )
-def test_a_default_port_may_be_said_and_left_out(page: PageConfig, host: str, origin: str) -> None:
+def test_a_default_port_may_be_said_and_left_out(page: PageSettings, host: str, origin: str) -> None:
     assert asked(page, host)[0] == 200
     assert asked(page, host, origin)[0] == 200
 
@@ -64,7 +64,7 @@ def test_a_default_port_may_be_said_and_left_out(page: PageConfig, host: str, or
     ],
 )
 def test_other_ports_and_schemes_are_others(host: str, origin: str, status: int) -> None:
-    assert asked(PageConfig(url="https://host.example"), host, origin)[0] == status
+    assert asked(PageSettings(url="https://host.example"), host, origin)[0] == status
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_other_ports_and_schemes_are_others(host: str, origin: str, status: int)
     ],
 )
 def test_the_path_of_logins_is_told_apart(path: str, told: tuple[str, str]) -> None:
-    assert asked(PageConfig(), "127.0.0.1:8790", path=path) == (200, told)
+    assert asked(PageSettings(), "127.0.0.1:8790", path=path) == (200, told)

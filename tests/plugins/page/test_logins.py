@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter.config import PageConfig
 from hookrouter.storage.home import Home
 from hookrouter.util.text import printable
 from hookrouter_page.security import logins as module
 from hookrouter_page.security.login_records import KIND
 from hookrouter_page.security.logins import FULL, LINK_SECONDS, PATH, VIEW, LoginError, Logins
+from hookrouter_page.settings import PageSettings
 from support.memory_storage import MemoryStore
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Page:
     def __init__(self, folder: Path, name: str, secret: str = "") -> None:
         self.store = MemoryStore()
         home = Home.in_folder(str(folder / name))
-        self.logins = Logins(home, PageConfig(secret_file=secret), self.store)
+        self.logins = Logins(home, PageSettings(secret_file=secret), self.store)
 
     def sees(self, other: Page) -> None:
         """Read what the other machine keeps."""

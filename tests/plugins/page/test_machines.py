@@ -17,7 +17,6 @@ from starlette.applications import Starlette
 from hookrouter.cli.application import Application
 from hookrouter.dialogs import documents
 from hookrouter.dialogs.documents import Dialog
-from hookrouter.dialogs.messages.answer_link import answer_link
 from hookrouter.messaging.gateway import Message
 from hookrouter.queue.documents import change_queue, read_queue
 from hookrouter.queue.editing import added, new_items
@@ -27,7 +26,9 @@ from hookrouter.util.probe import Probe
 from hookrouter_fleet import others as module
 from hookrouter_page.app import make_app
 from hookrouter_page.reading.waiting import key_of, read_key
+from hookrouter_page.security.answer_link import answer_link
 from hookrouter_page.security.logins import COOKIE, FULL
+from hookrouter_page.settings import PageSettings
 from hookrouter_page.tasks import Done
 from hookrouter_tmux.backend import TmuxBackend
 from support.managed_client import question
@@ -266,7 +267,7 @@ def test_what_was_entered_is_kept_where_it_was_refused_and_behind_back(fleet: Fl
     asked = machine.asks("work", "t1", *_MORE)
     address = "/waiting/" + key_of("work", "id-work", "t1", "one")
     if by_link:
-        link = answer_link(machine.services.home, machine.services.config.page, asked)
+        link = answer_link(machine.services.home, machine.services.settings(PageSettings), asked)
         address = link.removeprefix("https://claude.example.org")
 
     def post(step: str, *fields: tuple[str, str]) -> tuple[Answer, dict[str, list[str]]]:
@@ -305,7 +306,7 @@ def test_what_was_entered_is_shown_where_a_page_has_no_form_for_it(fleet: Fleet,
     machine = fleet.one
     machine.has("work")
     asked = machine.asks("work", "t1", *_MORE)
-    link = answer_link(machine.services.home, machine.services.config.page, asked)
+    link = answer_link(machine.services.home, machine.services.settings(PageSettings), asked)
     link = link.removeprefix("https://claude.example.org")
     address, own = "/waiting/" + key_of("work", "id-work", "t1", "one"), {"q0": "own", "own0": text, "chat": " "}
     item = ("/sessions/work?machine=one", {"text": text})
@@ -390,7 +391,7 @@ def test_a_question_has_one_address_on_both_pages_and_is_answered_where_it_is(fl
 
 def test_a_link_in_a_message_finds_the_one_machine_and_guesses_at_none_of_two(fleet: Fleet) -> None:
     asked = fleet.one.asks("work", "t1")
-    link = answer_link(fleet.one.services.home, fleet.one.services.config.page, asked)
+    link = answer_link(fleet.one.services.home, fleet.one.services.settings(PageSettings), asked)
     path = link.removeprefix("https://claude.example.org")
     for machine in fleet:
         shown = machine.get(path)
@@ -404,7 +405,7 @@ def test_a_link_in_a_message_finds_the_one_machine_and_guesses_at_none_of_two(fl
 def test_a_link_to_a_question_that_cannot_be_looked_at_does_not_say_that_it_is_over(away: Fleet) -> None:
     fleet = away
     asked = fleet.one.asks("work", "t1")
-    link = answer_link(fleet.one.services.home, fleet.one.services.config.page, asked)
+    link = answer_link(fleet.one.services.home, fleet.one.services.settings(PageSettings), asked)
     path = link.removeprefix("https://claude.example.org")
     assert fleet.one.get(path).status == 200
     assert fleet.two.get(path).status == 503

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -100,7 +101,7 @@ def test_every_key_is_read(file):
     )
 
 
-KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, page, monitor, storage, scripts, plugins"
+KEYS = "agents, gateways, answer, approvals, sessions, journal, serve, storage, scripts, plugins"
 
 
 @pytest.mark.parametrize(
@@ -507,8 +508,6 @@ def test_every_key_is_described(file):
         "[plugins.NAME]",
         "[journal]",
         "[serve]",
-        "[page]",
-        "[monitor]",
         "[[scripts]]",
         "[storage]",
     ]
@@ -523,7 +522,6 @@ def test_every_key_is_described(file):
                 "[[agents]]": {"id": '"a"'},
                 "[[approvals.rules]]": {"tool": '"Bash"', "decide": '"agent"'},
                 "[[scripts]]": {"event": '"Stop"', "command": '"x"'},
-                "[page]": {"certificate": '"/c.pem"', "private_key": '"/k.pem"'},
             }
             needed = "".join(f"{name} = {one}\n" for name, one in others.get(header, {}).items() if name != key.name)
             text = f"{header}\n{needed}{key.name} = {key.example}\n"
@@ -574,6 +572,24 @@ def test_a_file_that_is_not_toml_closes_nothing_else(file, text):
     config = file.load(text)
     assert config.problems
     assert config.plugins == {}
+
+
+def test_the_last_good_file_of_an_older_version_has_the_tables_of_plugins_among_its_own(file):
+    file.load("[answer]\nwait = 60\n")
+    (path,) = Path(file.home.state).glob("config-*.json")
+    document = json.loads(path.read_text())
+    document["config"] |= {
+        "page": {"enabled": True, "address": "127.0.0.1:9000", "url": "", "link_hours": 8.0},
+        "monitor": {"address": "", "token_env": "", "token_file": "", "traces": False},
+    }
+    path.write_text(json.dumps(document))
+    for cached in Path(file.home.cache).glob("config-*"):
+        cached.unlink()
+    config = file.load("[answer]\nwait = 'x'\n")
+    assert config.problems
+    assert config.answer.wait == 60
+    assert config.plugin("page").settings == {"enabled": True, "address": "127.0.0.1:9000", "link_hours": 8.0}
+    assert config.plugin("monitor").settings == {"traces": False}
 
 
 def test_what_a_broken_file_switches_off_does_not_undo_a_guard_of_the_last_good_file(file):
@@ -638,70 +654,6 @@ def test_a_gateway_is_its_type_and_its_own_keys():
     assert config.gateway("local") == ("command", {"argv": ["x"]})
     assert config.gateway("inbox") == ("inbox", {})
     assert config.gateway("other") is None
-
-
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [
-        ('address = "0.0.0.0:8790"', "address"),
-        ('certificate = "/c.pem"', "certificate"),
-        ('private_key = "/k.pem"', "private_key"),
-        ('address = "8790"', "address"),
-        ('address = "a:b:1"', "address"),
-        ('url = "https://example.org/under"', "url"),
-        ('url = "https://user@example.org"', "url"),
-        ('user_header = "X User"', "user_header"),
-        ("link_hours = 0", "link_hours"),
-    ],
-)
-def test_a_page_that_is_not_safe_is_refused(file, table, key):
-    (problem,) = file.load(f"[page]\n{table}\n").problems
-    assert problem.startswith(f"config.toml: page.{key}: found ")
-
-
-def test_a_page_for_other_machines(file):
-    page = file.load('[page]\naddress = "0.0.0.0:8790"\nuser_header = "X-Forwarded-User"\nurl = "https://h/"\n').page
-    assert (page.address, page.base_url) == ("0.0.0.0:8790", "https://h")
-    assert file.load("").page.base_url == "http://127.0.0.1:8790"
-
-
-@pytest.mark.parametrize(
-    ("table", "base"),
-    [
-        ('url = "https://Host.Example:443/"', "https://host.example"),
-        ('url = "http://host.example:80"', "http://host.example"),
-        ('url = "https://host.example:80"', "https://host.example:80"),
-        ('url = "HTTPS://[::1]:443"', "https://[::1]"),
-        ('url = "https://host.example:"', "https://host.example"),
-        ('address = "127.0.0.1:80"', "http://127.0.0.1"),
-        ('address = "127.0.0.1:443"\ncertificate = "/c.pem"\nprivate_key = "/k.pem"', "https://127.0.0.1"),
-    ],
-)
-def test_a_pages_address_is_written_as_browsers_write_it(file, table, base):
-    config = file.load(f"[page]\n{table}\n")
-    assert (config.problems, config.page.base_url) == ((), base)
-
-
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [
-        ('address = "0.0.0.0:9464"', "address"),
-        ('address = "9464"', "address"),
-        ('token_env = "a b"', "token_env"),
-        ('token_file = "token"', "token_file"),
-        ('token_env = "T"\ntoken_file = "/t"', "token_env"),
-    ],
-)
-def test_a_monitor_that_is_not_safe_is_refused(file, table, key):
-    (problem,) = file.load(f"[monitor]\n{table}\n").problems
-    assert problem.startswith(f"config.toml: monitor.{key}: found ")
-
-
-def test_a_monitor_for_other_machines(file):
-    assert file.load('[monitor]\naddress = "[::1]:9464"\n').problems == ()
-    monitor = file.load('[monitor]\naddress = "0.0.0.0:9464"\ntoken_env = "T"\n').monitor
-    assert (monitor.address, monitor.asks_for_token) == ("0.0.0.0:9464", True)
-    assert not file.load("").monitor.asks_for_token
 
 
 def test_an_engine_gets_the_keys_that_are_its_own(file):

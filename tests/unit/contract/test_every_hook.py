@@ -14,8 +14,9 @@ from hookrouter import context, events, hookimpl, replies, tools
 from hookrouter._contract.tables import EVENTS, TOOLS
 from hookrouter._plugins.manager import collect
 from hookrouter.answering.interfaces import AnswerChannel, KeystrokePlanner
-from hookrouter.composing import MessageComposer
+from hookrouter.composing import MessageComposer, MessageTracing
 from hookrouter.dialogs.kinds import DialogKind
+from hookrouter.dialogs.linking import DialogLinks
 from hookrouter.hookspecs import all_spec_classes
 from hookrouter.hookspecs.commands import Command
 from hookrouter.markers import PROJECT_NAME
@@ -40,9 +41,11 @@ NAMES = {
     "Context": context.Context,
     "Contribution": Contribution,
     "DialogKind": DialogKind,
+    "DialogLinks": DialogLinks,
     "DocumentKind": DocumentKind,
     "Gateway": Gateway,
     "MessageComposer": MessageComposer,
+    "MessageTracing": MessageTracing,
     "KeystrokePlanner": KeystrokePlanner,
     "Mapping": Mapping,
     "PromptChannel": PromptChannel,

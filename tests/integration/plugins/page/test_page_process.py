@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrouter._serving.home_config import load_config
 from hookrouter._serving.kept_process import KeptProcess
-from hookrouter.serving.resident import Place, extra_missing
+from hookrouter._serving.kept_processes import place_of
+from hookrouter.cli.application import Application
+from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import Home
 from hookrouter_page import resident
 from hookrouter_page.resident import PageProcess
@@ -33,7 +34,8 @@ class Page:
             file.write(f"{line}\n")
 
     def status(self) -> dict[str, Any] | None:
-        self.kept.tend(Place(home=self.home, config=load_config(self.home)))
+        services = Application.from_environ({"HOOKROUTER_HOME": str(self.table.parent)}, share=False)
+        self.kept.tend(place_of(self.home, services.config, services.plugins, "page"))
         return self.kept.status()
 
 

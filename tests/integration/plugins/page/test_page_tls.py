@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrouter.config import PageConfig
 from hookrouter_page.security.certificate import FileStamps, TlsError, check_files
 from support.tls import Pair, made_pair
 
@@ -20,20 +19,20 @@ def pair(tmp_path: Path) -> Pair:
     return made_pair(tmp_path)
 
 
-def page_of(pair: Pair) -> PageConfig:
-    return PageConfig(certificate=str(pair.certificate), private_key=str(pair.key))
+def page_of(pair: Pair) -> tuple[str, str]:
+    return str(pair.certificate), str(pair.key)
 
 
 def problem_of(pair: Pair) -> str:
     with pytest.raises(TlsError) as caught:
-        check_files(page_of(pair))
+        check_files(*page_of(pair))
     return str(caught.value)
 
 
 def test_a_certificate_with_its_key_is_well(pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_files(page_of(pair))
+    check_files(*page_of(pair))
     monkeypatch.setenv("HOME", str(tmp_path))
-    check_files(PageConfig(certificate="~/page.pem", private_key="~/page.key"))
+    check_files("~/page.pem", "~/page.key")
 
 
 @pytest.mark.parametrize(("name", "key"), [("certificate", "certificate"), ("key", "private_key")])
@@ -75,16 +74,16 @@ def test_a_key_with_a_password_is_refused_and_nobody_is_asked(tmp_path: Path) ->
 
 def test_files_are_others_once_they_were_replaced_and_told_of_while_they_do_not_fit(pair: Pair, tmp_path: Path) -> None:
     stamps, page = FileStamps(), page_of(pair)
-    first, problem = stamps.look(page)
-    assert (problem, stamps.look(page)) == ("", (first, ""))
+    first, problem = stamps.look(*page)
+    assert (problem, stamps.look(*page)) == ("", (first, ""))
     renewed = made_pair(tmp_path, "renewed")
     os.replace(renewed.certificate, pair.certificate)
-    half, problem = stamps.look(page)
+    half, problem = stamps.look(*page)
     assert half != first
     assert problem.endswith(f"is not the key of the certificate {pair.certificate}")
-    assert stamps.look(page) == (half, problem)
+    assert stamps.look(*page) == (half, problem)
     os.replace(renewed.key, pair.key)
-    whole, problem = stamps.look(page)
+    whole, problem = stamps.look(*page)
     assert whole not in (first, half)
-    assert (problem, stamps.look(page)) == ("", (whole, ""))
-    assert stamps.look(PageConfig()) == ((), "")
+    assert (problem, stamps.look(*page)) == ("", (whole, ""))
+    assert stamps.look("", "") == ((), "")

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hookrouter.config import PageConfig
 from hookrouter.dialogs.documents import Dialog
-from hookrouter.dialogs.messages.answer_link import (
+from hookrouter.storage.home import Home
+from hookrouter.storage.secret_file import made_secret, read_secret, renew_secret
+from hookrouter_page.security.answer_link import (
     LinkedQuestion,
     LinkError,
     answer_link,
@@ -25,10 +26,9 @@ from hookrouter.dialogs.messages.answer_link import (
     page_secret_file,
     read_link,
 )
-from hookrouter.storage.home import Home
-from hookrouter.storage.secret_file import made_secret, read_secret, renew_secret
+from hookrouter_page.settings import PageSettings
 
-PAGE = PageConfig(url="https://claude.example.org")
+PAGE = PageSettings(url="https://claude.example.org")
 ANY = st.text(st.characters(exclude_categories=[]), max_size=40)
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
@@ -36,14 +36,14 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 class Place(NamedTuple):
     home: Home
 
-    def link(self, page: PageConfig = PAGE, **fields: str) -> str:
+    def link(self, page: PageSettings = PAGE, **fields: str) -> str:
         named = {"session": "work", "session_id": "3b0c", "tool_use_id": "toolu_1", **fields}
         return answer_link(self.home, page, Dialog(**named, questions=[], terminal=None, agent="a", gateway="g"))
 
     def token(self, **fields: str) -> str:
         return self.link(**fields).removeprefix("https://claude.example.org/link/")
 
-    def read(self, token: str, page: PageConfig = PAGE) -> LinkedQuestion:
+    def read(self, token: str, page: PageSettings = PAGE) -> LinkedQuestion:
         return read_link(self.home, page, token)
 
 
@@ -92,7 +92,7 @@ def test_a_long_token_is_not_even_looked_at(place: Place) -> None:
 
 
 def test_its_time_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = PageConfig(url=PAGE.url, link_hours=2.0)
+    page = PageSettings(url=PAGE.url, link_hours=2.0)
     token, begun = place.token(), time.time()
     monkeypatch.setattr(time, "time", lambda: begun + 2 * 3600 - 5)
     assert place.read(token, page).tool_use_id == "toolu_1"
@@ -135,17 +135,17 @@ def test_a_secret_that_others_can_read_signs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "begins"),
     [
-        (PageConfig(), ""),
-        (PageConfig(address="localhost:8790"), ""),
-        (PageConfig(address="[::1]:8790"), ""),
-        (PageConfig(address="0.0.0.0:8790", certificate="/c", private_key="/k"), ""),
-        (PageConfig(enabled=False, url="https://h"), ""),
-        (PageConfig(url="https://h"), "https://h/link/"),
-        (PageConfig(address="box.example.org:8790", user_header="X-User"), "http://box.example.org:8790/link/"),
-        (PageConfig(address="10.0.0.2:8790", certificate="/c", private_key="/k"), "https://10.0.0.2:8790/link/"),
+        (PageSettings(), ""),
+        (PageSettings(address="localhost:8790"), ""),
+        (PageSettings(address="[::1]:8790"), ""),
+        (PageSettings(address="0.0.0.0:8790", certificate="/c", private_key="/k"), ""),
+        (PageSettings(enabled=False, url="https://h"), ""),
+        (PageSettings(url="https://h"), "https://h/link/"),
+        (PageSettings(address="box.example.org:8790", user_header="X-User"), "http://box.example.org:8790/link/"),
+        (PageSettings(address="10.0.0.2:8790", certificate="/c", private_key="/k"), "https://10.0.0.2:8790/link/"),
     ],
 )
-def test_a_link_is_one_that_a_phone_can_follow(place: Place, page: PageConfig, begins: str) -> None:
+def test_a_link_is_one_that_a_phone_can_follow(place: Place, page: PageSettings, begins: str) -> None:
     link = place.link(page)
     assert link.startswith(begins)
     assert bool(link) == bool(begins)
@@ -210,9 +210,9 @@ def test_a_shared_secret_that_cannot_be_used_is_named_and_not_shown(
         place.read("x", page)
 
 
-def shared_page(folder: Path, text: str | None, mode: int = 0o600) -> PageConfig:
+def shared_page(folder: Path, text: str | None, mode: int = 0o600) -> PageSettings:
     file = folder / "page.secret"
     if text is not None:
         file.write_text(text)
         file.chmod(mode)
-    return PageConfig(url="https://claude.example.org", secret_file=str(file))
+    return PageSettings(url="https://claude.example.org", secret_file=str(file))

@@ -7,7 +7,7 @@ import sys
 
 
 def test_the_module_imports_nothing_of_the_extra() -> None:
-    modules = "hookrouter.dialogs.messages.answer_link, hookrouter.dialogs.composer"
+    modules = "hookrouter_page.security.answer_link, hookrouter.dialogs.composer"
     code = f"import sys, {modules}; print('itsdangerous' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -18,9 +18,9 @@ from hookrouter.util.errors import HookrouterError
 if TYPE_CHECKING:
     from itsdangerous import URLSafeTimedSerializer
 
-    from hookrouter.config import PageConfig
     from hookrouter.dialogs.documents import Dialog
     from hookrouter.storage.home import Home
+    from hookrouter_page.settings import PageSettings
 
 __all__ = [
     "LINK_PATH",
@@ -64,12 +64,12 @@ class LinkError(HookrouterError):
         self.expired = expired
 
 
-def page_secret_file(home: Home, page: PageConfig) -> str:
+def page_secret_file(home: Home, page: PageSettings) -> str:
     """Return the path of the file that holds the page's secret: the one that is configured, or one of this home."""
     return os.path.expanduser(page.secret_file) or os.path.join(home.state, "page-secret")
 
 
-def page_secret(home: Home, page: PageConfig, *, make: bool = True) -> str:
+def page_secret(home: Home, page: PageSettings, *, make: bool = True) -> str:
     """Return the page's secret; this home's own is made the first time, unless ``make`` is False: it is empty then.
 
     Raises OSError if it cannot be read or made, if others may read it, or if it is too short.
@@ -91,7 +91,7 @@ def page_secret(home: Home, page: PageConfig, *, make: bool = True) -> str:
     return secret
 
 
-def page_secret_problem(home: Home, page: PageConfig) -> str:
+def page_secret_problem(home: Home, page: PageSettings) -> str:
     """Return why nobody can log in to the page; empty if nothing is wrong with its secret. Makes none."""
     try:
         page_secret(home, page, make=False)
@@ -100,15 +100,15 @@ def page_secret_problem(home: Home, page: PageConfig) -> str:
     return ""
 
 
-def is_reachable(page: PageConfig) -> bool:
-    """Whether other machines, such as a phone, reach the page by its :attr:`~hookrouter.config.PageConfig.base_url`.
+def is_reachable(page: PageSettings) -> bool:
+    """Whether other machines, such as a phone, reach the page by its ``base_url``.
 
     True if ``url`` says how, or if ``address`` names a host that is not this machine to itself alone.
     """
     return bool(page.url) or page.address.rpartition(":")[0].lower() not in _ONLY_HERE
 
 
-def answer_link(home: Home, page: PageConfig, question: Dialog) -> str:
+def answer_link(home: Home, page: PageSettings, question: Dialog) -> str:
     """Return a link to a question, which holds from now for ``link_hours``; empty if there is none to be had.
 
     There is none if the page is off, if other machines do not reach it, or without itsdangerous. Raises OSError if the
@@ -125,7 +125,7 @@ def answer_link(home: Home, page: PageConfig, question: Dialog) -> str:
     return f"{page.base_url}{LINK_PATH}{_text(token)}"
 
 
-def read_link(home: Home, page: PageConfig, token: str) -> LinkedQuestion:
+def read_link(home: Home, page: PageSettings, token: str) -> LinkedQuestion:
     """Return the question of a link's token, the part of the address behind :data:`LINK_PATH`.
 
     Raises LinkError if the token is none of this page's, or its time is over.
