@@ -38,53 +38,50 @@ Patience = Annotated[
     ),
 ]
 
-_EventName = Annotated[
-    str,
-    typer.Argument(metavar="EVENT", help="The event: PreToolUse, or pre-tool-use.", autocompletion=event_words),
-]
-_Tool = Annotated[
-    str | None,
-    typer.Option(
-        "--tool",
-        metavar="TOOL",
-        help="The tool of an event about a tool call (default: Bash); for other events a value of what their "
-        "matchers look at.",
-    ),
-]
-_PayloadFile = Annotated[
-    str | None,
-    typer.Option(
-        "--payload", metavar="FILE", help="The call's payload, - for stdin. Default: what 'hookrouter sample' prints."
-    ),
-]
-_SessionName = Annotated[
-    str | None,
-    typer.Option(
-        "--session",
-        metavar="NAME",
-        help="The session's name; its folder is the one in which it "
-        "asked last, if the journal knows it, else this one. Default: that of this terminal.",
-    ),
-]
-_Execute = Annotated[
-    bool,
-    typer.Option(
-        "--execute",
-        help="Run the plugins, for real but on a copy of hookrouter's state: what they do elsewhere is done, but "
-        "no agent is woken, and nothing is journalled.",
-    ),
-]
 
 _MAX_TEXT = 300
 """Characters of a reply's text that are shown."""
 
 
 def explain(
-    event: _EventName,
-    tool: _Tool = None,
-    payload: _PayloadFile = None,
-    session: _SessionName = None,
-    execute: _Execute = False,
+    event: Annotated[
+        str,
+        typer.Argument(metavar="EVENT", help="The event: PreToolUse, or pre-tool-use.", autocompletion=event_words),
+    ],
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--tool",
+            metavar="TOOL",
+            help="The tool of an event about a tool call (default: Bash); for other events a value of what their "
+            "matchers look at.",
+        ),
+    ] = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            "--payload",
+            metavar="FILE",
+            help="The call's payload, - for stdin. Default: what 'hookrouter sample' prints.",
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            "--session",
+            metavar="NAME",
+            help="The session's name; its folder is the one in which it "
+            "asked last, if the journal knows it, else this one. Default: that of this terminal.",
+        ),
+    ] = None,
+    execute: Annotated[
+        bool,
+        typer.Option(
+            "--execute",
+            help="Run the plugins, for real but on a copy of hookrouter's state: what they do elsewhere is done, but "
+            "no agent is woken, and nothing is journalled.",
+        ),
+    ] = False,
     timeout: Patience = 30.0,
     as_json: Json = False,
 ) -> int:

@@ -32,104 +32,85 @@ class Format(StrEnum):
     JSON = "json"
 
 
-_Command = Annotated[
-    str | None,
-    typer.Option(
-        "--command",
-        metavar="PROGRAM",
-        help="A program answers; or, with --person, tells you. With its arguments, quoted as for a shell; no shell "
-        "runs it. A word that names a file here gets its whole path.",
-    ),
-]
-_Format = Annotated[
-    Format | None,
-    typer.Option("--format", help="With --command: what it reads on stdin. Default: text."),
-]
-_OpenClaw = Annotated[
-    str | None, typer.Option("--openclaw", metavar="URL", help="An agent of this OpenClaw gateway answers.")
-]
-_OpenClawAgent = Annotated[
-    str | None,
-    typer.Option("--openclaw-agent", metavar="ID", help="With --openclaw: the agent's id there. Default: main."),
-]
-_TokenEnv = Annotated[
-    str | None,
-    typer.Option("--token-env", metavar="NAME", help="With --openclaw: the variable that holds hooks.token."),
-]
-_TokenFile = Annotated[
-    str | None,
-    typer.Option("--token-file", metavar="FILE", help="With --openclaw: the file that holds it, chmod 600."),
-]
-_Webhook = Annotated[
-    str | None,
-    typer.Option("--webhook", metavar="URL", help="The service at this address answers, or tells you."),
-]
-_Person = Annotated[
-    bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
-]
-_Guards = Annotated[
-    bool,
-    typer.Option(
-        "--guards",
-        help="Nobody answers: only your own plugins, rules and scripts are called. Asks nothing, and writes.",
-    ),
-]
-_Name = Annotated[
-    str | None,
-    typer.Option("--name", metavar="NAME", help="The agent's name in config.toml. Default: agent, or me."),
-]
-_Sessions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sessions", metavar="GLOB", help="Which sessions, by the names of tmux; may be repeated. Default: all."
-    ),
-]
-_EscalateCommand = Annotated[
-    str | None,
-    typer.Option(
-        "--escalate-command", metavar="PROGRAM", help="Run this program if nobody answers for an hour, to tell you."
-    ),
-]
-_EscalateWebhook = Annotated[
-    str | None,
-    typer.Option("--escalate-webhook", metavar="URL", help="The same, by an address, such as a chat's."),
-]
-_EscalateTo = Annotated[
-    str | None,
-    typer.Option("--escalate-to", metavar="NAME", help="The same, by a gateway that config.toml has."),
-]
-_Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help="Rules for permissions to begin with; hookrouter rules preset lists them."
-    ),
-]
-_Yes = Annotated[
-    bool, typer.Option("--yes", help="Ask nothing: take the default where no option says otherwise, and write.")
-]
-_Test = Annotated[bool, typer.Option("--test/--no-test", help="Whether to send test messages.")]
-
-
 def init(
-    command: _Command = None,
-    format: _Format = None,  # noqa: A002 - the name of the option, as the key of config.toml has it
-    openclaw: _OpenClaw = None,
-    openclaw_agent: _OpenClawAgent = None,
-    token_env: _TokenEnv = None,
-    token_file: _TokenFile = None,
-    webhook: _Webhook = None,
-    person: _Person = False,
-    guards: _Guards = False,
-    name: _Name = None,
-    sessions: _Sessions = None,
-    escalate_command: _EscalateCommand = None,
-    escalate_webhook: _EscalateWebhook = None,
-    escalate_to: _EscalateTo = None,
-    preset: _Preset = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            "--command",
+            metavar="PROGRAM",
+            help="A program answers; or, with --person, tells you. With its arguments, quoted as for a shell; no shell "
+            "runs it. A word that names a file here gets its whole path.",
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the name of the option, as the key of config.toml has it
+        Format | None,
+        typer.Option("--format", help="With --command: what it reads on stdin. Default: text."),
+    ] = None,
+    openclaw: Annotated[
+        str | None, typer.Option("--openclaw", metavar="URL", help="An agent of this OpenClaw gateway answers.")
+    ] = None,
+    openclaw_agent: Annotated[
+        str | None,
+        typer.Option("--openclaw-agent", metavar="ID", help="With --openclaw: the agent's id there. Default: main."),
+    ] = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option("--token-env", metavar="NAME", help="With --openclaw: the variable that holds hooks.token."),
+    ] = None,
+    token_file: Annotated[
+        str | None,
+        typer.Option("--token-file", metavar="FILE", help="With --openclaw: the file that holds it, chmod 600."),
+    ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option("--webhook", metavar="URL", help="The service at this address answers, or tells you."),
+    ] = None,
+    person: Annotated[
+        bool, typer.Option("--person", help="Only you answer; told by --command or --webhook, else by nobody.")
+    ] = False,
+    guards: Annotated[
+        bool,
+        typer.Option(
+            "--guards",
+            help="Nobody answers: only your own plugins, rules and scripts are called. Asks nothing, and writes.",
+        ),
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The agent's name in config.toml. Default: agent, or me."),
+    ] = None,
+    sessions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sessions", metavar="GLOB", help="Which sessions, by the names of tmux; may be repeated. Default: all."
+        ),
+    ] = None,
+    escalate_command: Annotated[
+        str | None,
+        typer.Option(
+            "--escalate-command", metavar="PROGRAM", help="Run this program if nobody answers for an hour, to tell you."
+        ),
+    ] = None,
+    escalate_webhook: Annotated[
+        str | None,
+        typer.Option("--escalate-webhook", metavar="URL", help="The same, by an address, such as a chat's."),
+    ] = None,
+    escalate_to: Annotated[
+        str | None,
+        typer.Option("--escalate-to", metavar="NAME", help="The same, by a gateway that config.toml has."),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset", metavar="NAME", help="Rules for permissions to begin with; hookrouter rules preset lists them."
+        ),
+    ] = None,
     settings: SettingsOption = None,
     scope: ScopeOption = None,
-    yes: _Yes = False,
-    test: _Test = True,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing: take the default where no option says otherwise, and write.")
+    ] = False,
+    test: Annotated[bool, typer.Option("--test/--no-test", help="Whether to send test messages.")] = True,
     dry_run: DryRun = False,
 ) -> int:
     """Set hookrouter up: who answers, for which sessions, who is told if nobody does, and which rules hold.

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Registered", "chosen_file", "install", "register", "register_again", "uninstall"]
 
-_FrontOption = Annotated[
-    Front | None,
-    typer.Option(
-        "--front",
-        help="What Claude Code starts for a hook. native: a small program that passes the call to the router "
-        "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
-        "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http; "
-        "mod: a module within Claude Code, beside entries with the fastest front. "
-        "Default: the front that is registered, else native if it was built, else python.",
-    ),
-]
-
 
 class Registered(NamedTuple):
     """What became of a settings file, and the entries that it is to have."""
@@ -61,7 +49,17 @@ class Registered(NamedTuple):
 def install(
     settings: SettingsOption = None,
     scope: ScopeOption = None,
-    front: _FrontOption = None,
+    front: Annotated[
+        Front | None,
+        typer.Option(
+            "--front",
+            help="What Claude Code starts for a hook. native: a small program that passes the call to the router "
+            "(hookrouter serve); python: the same in Python; both run hookrouter themselves if no router is there. "
+            "cold: hookrouter alone; http: nothing, Claude Code sends the call to the address of [serve] http; "
+            "mod: a module within Claude Code, beside entries with the fastest front. "
+            "Default: the front that is registered, else native if it was built, else python.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:

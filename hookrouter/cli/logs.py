@@ -55,38 +55,30 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-_FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Follow: print new records as they arrive.")]
-_OfSession = Annotated[
-    str | None,
-    typer.Option("--session", metavar="NAME|ID", help="Only this session: its name, or the beginning of its id."),
-]
-_OfEvent = Annotated[
-    str | None,
-    typer.Option(
-        "--event",
-        metavar="E",
-        help="Only this event: PreToolUse or pre-tool-use; also answer, delivery.",
-        autocompletion=event_words,
-    ),
-]
-_LeastLevel = Annotated[Level, typer.Option("--level", help="Only records of this level or higher.")]
-_OfPlugin = Annotated[
-    str | None,
-    typer.Option(
-        "--plugin", metavar="NAME", help="Only runs in which this plugin was called.", autocompletion=plugin_names
-    ),
-]
-_Limit = Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N records; 0: all.")]
-
-
 def logs(
-    follow: _FollowOption = False,
-    session: _OfSession = None,
-    event: _OfEvent = None,
-    level: _LeastLevel = Level.DEBUG,
-    plugin: _OfPlugin = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow: print new records as they arrive.")] = False,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME|ID", help="Only this session: its name, or the beginning of its id."),
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(
+            "--event",
+            metavar="E",
+            help="Only this event: PreToolUse or pre-tool-use; also answer, delivery.",
+            autocompletion=event_words,
+        ),
+    ] = None,
+    level: Annotated[Level, typer.Option("--level", help="Only records of this level or higher.")] = Level.DEBUG,
+    plugin: Annotated[
+        str | None,
+        typer.Option(
+            "--plugin", metavar="NAME", help="Only runs in which this plugin was called.", autocompletion=plugin_names
+        ),
+    ] = None,
     since: Since = None,
-    limit: _Limit = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Only the last N records; 0: all.")] = 50,
     as_json: Json = False,
 ) -> int:
     """Show the journal: a line for each hook run, answer and delivery, of all sessions, in the order of time.

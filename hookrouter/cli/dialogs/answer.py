@@ -13,89 +13,79 @@ from hookrouter.cli.options import Json  # noqa: TC001 - typer reads it
 
 __all__ = ["answer"]
 
-_Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[SESSION ANSWER...]",
-        help="The session that asks and your answer; or the decisions as a JSON array, or - for JSON on stdin.",
-        autocompletion=open_sessions,
-    ),
-]
-_Asking = Annotated[
-    str,
-    typer.Option(
-        "--session",
-        metavar="NAME",
-        help="The session that asks; not needed with --tool-use-id or --any. auto means --any, if no session has "
-        "that name.",
-        autocompletion=open_sessions,
-    ),
-]
-_AnySession = Annotated[bool, typer.Option("--any", help="The session with the only open question.")]
-_File = Annotated[
-    str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
-]
-_ToolUseId = Annotated[
-    str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer this question and no other.")
-]
-_Expect = Annotated[
-    str | None,
-    typer.Option("--expect", metavar="TEXT", help="Answer only a question whose text holds this."),
-]
-_Channel = Annotated[
-    str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
-]
-_WaitSeconds = Annotated[
-    float,
-    typer.Option(
-        "--wait", metavar="SECONDS", help="How long to wait for Claude Code's record of the answer; 0: do not wait."
-    ),
-]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the decisions and show the plan; do nothing.")]
-_Text = Annotated[
-    bool,
-    typer.Option(
-        "--text",
-        help="Send the words as your own, though they may look like an option; in a form of several questions, those "
-        "that are no option.",
-    ),
-]
-_Chat = Annotated[bool, typer.Option("--chat", help="Decline the whole form, and say the words to Claude instead.")]
-_Plain = Annotated[
-    bool | None,
-    typer.Option(
-        "--plain/--no-plain",
-        help="Ask line by line, as for a screen reader; or on the whole screen. By default on the screen if the "
-        "terminal has one, NO_COLOR is not set, and hookrouter[terminal] is installed.",
-        show_default=False,
-    ),
-]
-_As = Annotated[
-    str | None,
-    typer.Option(
-        "--as",
-        metavar="WHO",
-        help="Who decides: agent, person, or person:NAME. By default a person on a terminal without JSON, else an "
-        "agent. Rules that reserve a decision for a person require one at a terminal.",
-    ),
-]
-
 
 @on_any_machine("answer", dialog_meant, told=told)
 def answer(
-    words: _Words = None,
-    session: _Asking = "",
-    any_session: _AnySession = False,
-    file: _File = None,
-    tool_use_id: _ToolUseId = None,
-    expect: _Expect = None,
-    channel: _Channel = None,
-    wait: _WaitSeconds = 10.0,
-    dry_run: _DryRun = False,
-    as_text: _Text = False,
-    as_chat: _Chat = False,
-    plain: _Plain = None,
-    author: _As = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SESSION ANSWER...]",
+            help="The session that asks and your answer; or the decisions as a JSON array, or - for JSON on stdin.",
+            autocompletion=open_sessions,
+        ),
+    ] = None,
+    session: Annotated[
+        str,
+        typer.Option(
+            "--session",
+            metavar="NAME",
+            help="The session that asks; not needed with --tool-use-id or --any. auto means --any, if no session has "
+            "that name.",
+            autocompletion=open_sessions,
+        ),
+    ] = "",
+    any_session: Annotated[bool, typer.Option("--any", help="The session with the only open question.")] = False,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help="Read the decisions from a file, or - for stdin.")
+    ] = None,
+    tool_use_id: Annotated[
+        str | None, typer.Option("--tool-use-id", metavar="ID", help="Answer this question and no other.")
+    ] = None,
+    expect: Annotated[
+        str | None,
+        typer.Option("--expect", metavar="TEXT", help="Answer only a question whose text holds this."),
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option("--channel", metavar="NAME", help="Use this channel instead of the configured ones.")
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait", metavar="SECONDS", help="How long to wait for Claude Code's record of the answer; 0: do not wait."
+        ),
+    ] = 10.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the decisions and show the plan; do nothing.")
+    ] = False,
+    as_text: Annotated[
+        bool,
+        typer.Option(
+            "--text",
+            help="Send the words as your own, though they may look like an option; in a form of several questions, "
+            "those that are no option.",
+        ),
+    ] = False,
+    as_chat: Annotated[
+        bool, typer.Option("--chat", help="Decline the whole form, and say the words to Claude instead.")
+    ] = False,
+    plain: Annotated[
+        bool | None,
+        typer.Option(
+            "--plain/--no-plain",
+            help="Ask line by line, as for a screen reader; or on the whole screen. By default on the screen if the "
+            "terminal has one, NO_COLOR is not set, and hookrouter[terminal] is installed.",
+            show_default=False,
+        ),
+    ] = None,
+    author: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="WHO",
+            help="Who decides: agent, person, or person:NAME. By default a person on a terminal without JSON, else an "
+            "agent. Rules that reserve a decision for a person require one at a terminal.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Answer the question that a Claude Code session is asking, and say what was recorded.

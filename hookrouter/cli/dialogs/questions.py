@@ -42,37 +42,30 @@ _REASON = 120
 """Characters of why an answer was refused that are shown."""
 
 
-_OfSession = Annotated[
-    str | None,
-    typer.Option(
-        "--session", metavar="NAME", help="Only this session, with the whole text.", autocompletion=open_sessions
-    ),
-]
-_Dismiss = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dismiss", metavar="ID", help='Remove a notice that has been read; "all": every notice. Repeatable.'
-    ),
-]
-_OfQuestion = Annotated[
-    str | None, typer.Option("--tool-use-id", metavar="ID", help="Only this question, with the whole text.")
-]
-_Guide = Annotated[
-    bool,
-    typer.Option("--guidance", help="Show the advice on how to decide that an agent gets with its first question."),
-]
-_Watch = Annotated[
-    bool, typer.Option("--watch", help="Keep running, and print a line whenever a question opens or closes.")
-]
-
-
 @on_any_machine("questions")
 def questions(
-    session: _OfSession = None,
-    dismiss: _Dismiss = None,
-    tool_use_id: _OfQuestion = None,
-    to_guide: _Guide = False,
-    to_watch: _Watch = False,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            "--session", metavar="NAME", help="Only this session, with the whole text.", autocompletion=open_sessions
+        ),
+    ] = None,
+    dismiss: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dismiss", metavar="ID", help='Remove a notice that has been read; "all": every notice. Repeatable.'
+        ),
+    ] = None,
+    tool_use_id: Annotated[
+        str | None, typer.Option("--tool-use-id", metavar="ID", help="Only this question, with the whole text.")
+    ] = None,
+    to_guide: Annotated[
+        bool,
+        typer.Option("--guidance", help="Show the advice on how to decide that an agent gets with its first question."),
+    ] = False,
+    to_watch: Annotated[
+        bool, typer.Option("--watch", help="Keep running, and print a line whenever a question opens or closes.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """List the open questions, and the notices about questions that have ended.

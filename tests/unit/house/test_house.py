@@ -26,7 +26,7 @@ BUDGET = {
     "hookrouter/_serving": 3006,
     "hookrouter/_setup": 770,
     "hookrouter/answering": 410,
-    "hookrouter/cli": 7385,
+    "hookrouter/cli": 7345,
     "hookrouter/dialogs": 4806,
     "hookrouter/events": 445,
     "hookrouter/hookspecs": 1871,
