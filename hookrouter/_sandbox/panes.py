@@ -16,7 +16,6 @@ from hookrouter.util.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
 
     from hookrouter.terminals import TerminalAddress, TerminalBackend
 
@@ -143,9 +142,7 @@ class BackendTerminal:
         """Return the terminal itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close every pane, and end what its program has left behind."""
         for pane in list(self._panes):
             self.end(pane)

@@ -16,7 +16,6 @@ from hookrouter.util.errors import HookrouterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 __all__ = ["PrivateTmux", "TmuxError", "TmuxPane", "find_tmux"]
 
@@ -109,9 +108,7 @@ class PrivateTmux:
         """Return the server itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the server, see :meth:`stop`."""
         self.stop()
 

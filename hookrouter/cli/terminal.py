@@ -13,7 +13,6 @@ from hookrouter.util.text_width import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
     from typing import TextIO
 
 __all__ = [
@@ -96,9 +95,7 @@ class Progress:
         """Begin."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take the line away."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
@@ -135,9 +132,7 @@ class Waiting:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take the line away."""
         self._over.set()
         if self._thread.ident is not None:
