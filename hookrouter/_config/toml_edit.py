@@ -10,6 +10,7 @@ import copy
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hookrouter._config.toml_lines import statements
@@ -206,12 +207,14 @@ def _ended(text: str, newline: str) -> str:
     return text if not text or text.endswith("\n") else text + newline
 
 
-def literal(value: Value) -> str:
-    """Return a value as TOML writes it."""
+def literal(value: object) -> str:
+    """Return a JSON value other than null as TOML writes it in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
-        return f"[{', '.join(_quoted(item) for item in value)}]"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{dotted((key,))} = {literal(of)}" for key, of in value.items()) + "}"
     return _quoted(value) if isinstance(value, str) else repr(value)
 
 

@@ -15,6 +15,7 @@ import tempfile
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrouter._config.toml_edit import dotted, literal
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._diagnostics.checks.client import MINIMUM_CLIENT
 from hookrouter._diagnostics.decision_check import TRIED, try_decisions
@@ -147,28 +148,17 @@ def _terminal(name: str, app: Services) -> AbstractContextManager[Terminal]:
 def _config(config: Config, terminal: str, channel: str = "keys") -> str:
     """Return the trial's config.toml: the user's planner and plugins, and rules of its own if the user has any."""
     tables = {"answer": {"channels": [channel], "planner": config.answer.planner, "terminal": terminal}}
-    lines = [f"{name} = {_toml(table)}" for name, table in tables.items()]
+    lines = [f"{name} = {literal(table)}" for name, table in tables.items()]
     if config.approvals.rules:
         rules = [{"tool": tool, "decide": decide} for tool, decide in TRIED.items()]
-        lines.append(f"approvals.rules = {_toml(rules)}")
-    lines.append(f"plugins.order = {_toml(config.plugin_order)}")
+        lines.append(f"approvals.rules = {literal(rules)}")
+    lines.append(f"plugins.order = {literal(config.plugin_order)}")
     for name, entry in config.plugins.items():
         table: dict[str, object] = {"enabled": entry.enabled, "on_error": entry.on_error}
         if entry.timeout is not None:
             table["timeout"] = entry.timeout
-        lines.append(f"plugins.{json.dumps(name)} = {_toml({**table, 'settings': entry.settings})}")
+        lines.append(f"{dotted(('plugins', name))} = {literal({**table, 'settings': entry.settings})}")
     return "\n".join(lines) + "\n"
-
-
-def _toml(value: object) -> str:
-    """Write a JSON value, which TOML writes alike but for objects."""
-    if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_toml(of)}" for key, of in value.items()) + "}"
-        )
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _try(

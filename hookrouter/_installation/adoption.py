@@ -221,7 +221,7 @@ def toml_of(scripts: Sequence[Script]) -> str:
             if name not in Script._required and value == getattr(Script, name):
                 continue
             number = int(value) if isinstance(value, float) and value == int(value) else value
-            lines.append(f"{name} = {literal(list(number) if isinstance(number, tuple) else number)}")
+            lines.append(f"{name} = {literal(number)}")
         tables.append("\n".join(lines) + "\n")
     return "\n".join(tables)
 
