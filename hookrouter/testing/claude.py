@@ -19,6 +19,7 @@ from hookrouter.util.text import did_you_mean
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
+    from types import TracebackType
     from typing import Self
 
     from hookrouter._sandbox.client import ClientSession
@@ -84,11 +85,13 @@ class ScriptedClaude:
         self.model.__enter__()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """End the client and the model."""
         if self._client is not None:
             self._client.stop()
-        self.model.__exit__(*error)
+        self.model.__exit__(kind, error, trace)
 
     @property
     def project(self) -> Path:
