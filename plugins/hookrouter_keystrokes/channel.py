@@ -16,7 +16,6 @@ pace is set by the screen. What the channel adds to the planner is time:
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Protocol
 
 from hookrouter.answering.decisions import Select
@@ -40,7 +39,7 @@ from hookrouter_keystrokes.reaction import ARROWS, Reaction
 from hookrouter_keystrokes.timing import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hookrouter.answering.interfaces import AnswerRequest, AskedDialog, Beside, KeystrokePlanner, Step, View
     from hookrouter.terminals import Screen, TerminalAddress, TerminalBackend
@@ -63,16 +62,9 @@ class KeysChannel(AnswerChannel):
     name = "keys"
     kinds = (EVERY_KIND,)
 
-    def __init__(
-        self,
-        timing: Timing | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """``clock`` and ``sleep`` are replaced in tests; ``clock`` is compared with the request's deadline."""
+    def __init__(self, timing: Timing | None = None) -> None:
+        """``timing`` is replaced in tests."""
         self._timing = timing or Timing()
-        self._clock = clock
-        self._sleep = sleep
 
     def deliver(self, request: AnswerRequest) -> AnswerOutcome:
         """Type the answer into the request's pane."""
@@ -87,7 +79,7 @@ class KeysChannel(AnswerChannel):
         script = _script(request, planner)
         if isinstance(script, str):
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, script)
-        typist = _Typist(request, address, terminal, script, self._timing, self._clock, self._sleep)
+        typist = _Typist(request, address, terminal, script, self._timing)
         if reason := typist.hold.elsewhere():
             return AnswerOutcome(AnswerStatus.UNAVAILABLE, reason)
         try:
@@ -214,16 +206,12 @@ class _Typist:
         terminal: TerminalBackend,
         script: _Script,
         timing: Timing,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
     ) -> None:
         self._request = request
         self._address = address
         self._terminal = terminal
         self._script = script
         self._timing = timing
-        self._clock = clock
-        self._sleep = sleep
         self.hold = Hold(terminal, address, timing, request.client_pid)
         self._watch = _Watch(timing)
         self._reaction = Reaction(timing)
@@ -248,9 +236,9 @@ class _Typist:
             finished = self._turn()
             if finished is not None:
                 return finished
-            if self._clock() >= self._request.deadline:
+            if self._timing.clock() >= self._request.deadline:
                 return self._refuse("the time was up before the answer was entered")
-            self._sleep(self._timing.poll_seconds)
+            self._timing.sleep(self._timing.poll_seconds)
 
     def _turn(self) -> AnswerOutcome | None:
         """Look once and act at most once; return how it ended, or None to go on."""
@@ -260,7 +248,7 @@ class _Typist:
             return self._wait_for_client(reason)
         self._away_since = None
         view = self._look()
-        now = self._clock()
+        now = self._timing.clock()
         self._watch.see(view, now)
         # Chat declines the form, and its document may be swept before the chat's text is sent.
         if not self._is_chatting() and not self._request.still_open():
@@ -277,7 +265,7 @@ class _Typist:
 
     def _wait_for_client(self, reason: str) -> AnswerOutcome | None:
         """Press nothing while the client is away; it may be back in a moment, and half of an answer helps nobody."""
-        now = self._clock()
+        now = self._timing.clock()
         if self._away_since is None:
             self._away_since = now
         is_long = now - self._away_since >= self._timing.stuck_seconds
@@ -328,7 +316,7 @@ class _Typist:
 
     def _is_stale(self, now: float) -> bool:
         """Whether a look that was taken at this time is too old to decide a key."""
-        return self._clock() - now > self._timing.stale_seconds
+        return self._timing.clock() - now > self._timing.stale_seconds
 
     def _wait(self, step: Wait, now: float) -> AnswerOutcome | None:
         if self._waiting_since is None:
@@ -357,7 +345,7 @@ class _Typist:
             self._press(step)
         self._taken.append(Taken(step, view))
         if isinstance(step, Press) and step.effect == Effect.INVISIBLE:
-            self._sleep(self._timing.invisible_seconds)
+            self._timing.sleep(self._timing.invisible_seconds)
         else:
             self._reaction.expect(step, view, now)
 

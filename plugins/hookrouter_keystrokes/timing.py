@@ -1,8 +1,12 @@
-"""How long the keys channel waits for what: one table, all in seconds."""
+"""How long the keys channel waits for what: one table, all in seconds, and by which clock."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Timing"]
 
@@ -50,3 +54,6 @@ class Timing(NamedTuple):
     """How long an empty box must stand to say that a command has opened no dialog."""
     restored_seconds: float = 5.0
     """For the client to put a draft back."""
+    clock: Callable[[], float] = time.monotonic
+    """Replaced in tests, as ``sleep`` is; it is compared with the deadline of a request."""
+    sleep: Callable[[float], None] = time.sleep

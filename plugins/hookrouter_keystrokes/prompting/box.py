@@ -28,21 +28,11 @@ class BoxInUse(Exception):
 class Box:
     """The prompt box of one client during one attempt. Its methods raise TerminalError."""
 
-    def __init__(
-        self,
-        terminal: TerminalBackend,
-        address: TerminalAddress,
-        hold: Hold,
-        timing: Timing,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
-    ) -> None:
+    def __init__(self, terminal: TerminalBackend, address: TerminalAddress, hold: Hold, timing: Timing) -> None:
         """``hold`` keeps the keys of others out of the pane."""
         self._terminal = terminal
         self._address = address
         self._timing = timing
-        self._clock = clock
-        self._sleep = sleep
         self.hold = hold
         self.size = 0, 0
         """Columns and rows of the pane at the last look."""
@@ -64,15 +54,15 @@ class Box:
 
     def wait_for(self, is_there: Callable[[PromptArea], object], seconds: float) -> PromptArea:
         """Look until what is looked for is there, or the time is up; return the last look."""
-        end = self._clock() + seconds
+        end = self._timing.clock() + seconds
         while True:
             area = self.look()
-            now = self._clock()
+            now = self._timing.clock()
             if is_there(area) or now >= end:
                 return area
             # What keys did that came in before the hold was prolonged is seen at the next look.
             self.has_gap(now)
-            self._sleep(self._timing.poll_seconds)
+            self._timing.sleep(self._timing.poll_seconds)
 
     def has_gap(self, now: float) -> bool:
         """Prolong the hold on the pane; return whether others may have typed since the last call."""
@@ -94,14 +84,14 @@ class Box:
     def keep_others_out(self) -> None:
         """Wait until nobody else's keys can come in. Raises BoxInUse where the box changes meanwhile."""
         if self.hold.is_possible:
-            while not self.hold.is_quiet(self._clock()):
-                self._sleep(self._timing.poll_seconds)
+            while not self.hold.is_quiet(self._timing.clock()):
+                self._timing.sleep(self._timing.poll_seconds)
             return
         # All that is possible here: nobody's key has shown an effect for as long as effects are late.
         seen = self.look()
-        end = self._clock() + self._timing.stable_seconds
-        while self._clock() < end:
-            self._sleep(self._timing.poll_seconds)
+        end = self._timing.clock() + self._timing.stable_seconds
+        while self._timing.clock() < end:
+            self._timing.sleep(self._timing.poll_seconds)
             if self.look() != seen:
                 raise BoxInUse("something else changes the prompt box now")
 

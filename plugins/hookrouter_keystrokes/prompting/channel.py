@@ -14,7 +14,6 @@ one goes by what it sees: a whole text is submitted, a part of it is taken out a
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -61,16 +60,9 @@ class KeysPromptChannel(PromptChannel):
 
     name = "keys"
 
-    def __init__(
-        self,
-        timing: Timing | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """``clock`` and ``sleep`` are replaced in tests; ``clock`` is compared with the request's deadline."""
+    def __init__(self, timing: Timing | None = None) -> None:
+        """``timing`` is replaced in tests."""
         self._timing = timing or Timing()
-        self._clock = clock
-        self._sleep = sleep
 
     def refusal(self, request: PromptRequest) -> str:
         """Say why keys cannot carry this item."""
@@ -93,8 +85,8 @@ class KeysPromptChannel(PromptChannel):
         if why or address is None or terminal is None:
             return PromptOutcome(PromptStatus.REFUSED, why)
         hold = Hold(terminal, address, self._timing, request.client_pid)
-        box = Box(terminal, address, hold, self._timing, self._clock, self._sleep)
-        typist = _Typist(request, box, self._timing, self._clock, self._sleep)
+        box = Box(terminal, address, hold, self._timing)
+        typist = _Typist(request, box, self._timing)
         try:
             return typist.run()
         except _Ended as ended:
@@ -133,19 +125,10 @@ def _not_now(reason: str, *, is_person: bool = False, is_try: bool = False) -> _
 class _Typist:
     """One attempt."""
 
-    def __init__(
-        self,
-        request: PromptRequest,
-        box: Box,
-        timing: Timing,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
-    ) -> None:
+    def __init__(self, request: PromptRequest, box: Box, timing: Timing) -> None:
         self._request = request
         self._box = box
         self._timing = timing
-        self._clock = clock
-        self._sleep = sleep
         self._new_lines = 0
         """How often Enter has made a new line; an old client may take one for a part of the paste before it."""
         self._entry: Entry = entry_of(request.item)
@@ -212,9 +195,9 @@ class _Typist:
         is_after_enter = self._phase in (Phase.ENTERING, Phase.CONFIRMING)
         since = 0.0
         last: PromptArea | None = None
-        end = self._clock() + self._timing.ready_seconds
+        end = self._timing.clock() + self._timing.ready_seconds
         while True:
-            area, now = self._box.look(), self._clock()
+            area, now = self._box.look(), self._timing.clock()
             if area != last:
                 since, last = now, area
             self._may_go_on(now)
@@ -224,7 +207,7 @@ class _Typist:
                 return area
             if now >= end:
                 raise self._waits(area, found)
-            self._sleep(self._timing.poll_seconds)
+            self._timing.sleep(self._timing.poll_seconds)
 
     def _may_go_on(self, now: float) -> None:
         if why := self._request.stopped():
@@ -261,10 +244,10 @@ class _Typist:
             raise waits
         if area.is_stashed:
             raise _not_now("somebody's text is in the prompt box, and another one was put away", is_person=True)
-        end = self._clock() + self._timing.draft_seconds
-        while self._clock() < end:
-            self._sleep(self._timing.poll_seconds)
-            self._may_go_on(self._clock())
+        end = self._timing.clock() + self._timing.draft_seconds
+        while self._timing.clock() < end:
+            self._timing.sleep(self._timing.poll_seconds)
+            self._may_go_on(self._timing.clock())
             if self._box.look() != area:
                 raise waits
         self._box.keep_others_out()
@@ -291,7 +274,7 @@ class _Typist:
         self._save(Phase.TYPING)
         self._left.note(entry)
         self._box.is_alone = self._box.hold.is_possible
-        self._may_go_on(self._clock())
+        self._may_go_on(self._timing.clock())
         if entry.mode:
             self._box.press(entry.mode, "enter the shell mode")
             area = self._box.wait_for(lambda seen: entry.fits(seen) and not seen.rows, self._timing.drawn_seconds)
@@ -300,7 +283,7 @@ class _Typist:
         columns, rows = max(self._box.size[0] - _AROUND, 20), max(2, self._box.size[1] // 3 - 2)
         typed = ""
         for piece in pieces(entry.text, columns, rows):
-            self._may_go_on(self._clock())
+            self._may_go_on(self._timing.clock())
             before, typed = typed, typed + piece
             area = self._box.look()
             self._box.paste(piece, "the text" if piece == entry.text else f"the text, up to character {len(typed)}")
@@ -310,7 +293,7 @@ class _Typist:
 
     def _see_typed(self, last: PromptArea, before: str, typed: str) -> None:
         """Wait until exactly what was typed stands in the box; ``last`` is the look before."""
-        last_expected = self._clock()
+        last_expected = self._timing.clock()
 
         def is_there(area: PromptArea) -> bool:
             return (area.rows, area.above) != (last.rows, last.above) and self._holds(area, typed)
@@ -320,9 +303,9 @@ class _Typist:
             if is_there(area):
                 return True
             if self._holds(area, before):
-                last_expected = self._clock()
+                last_expected = self._timing.clock()
             # Anything else may be half drawn, or something that came in between: that stays.
-            return self._clock() - last_expected >= self._timing.drawn_seconds
+            return self._timing.clock() - last_expected >= self._timing.drawn_seconds
 
         area = self._box.wait_for(is_decided, self._timing.stuck_seconds)
         if is_there(area):
@@ -407,13 +390,13 @@ class _Typist:
     def _enter(self) -> bool:
         """Press Enter on the whole text; return whether it was taken."""
         entry = self._entry
-        self._may_go_on(self._clock())
+        self._may_go_on(self._timing.clock())
         self._save(Phase.ENTERING)
         while True:
-            seen_at = self._clock()
+            seen_at = self._timing.clock()
             gap = self._box.has_gap(seen_at)
             area = self._box.look()
-            if not gap and self._clock() - seen_at <= self._timing.stale_seconds:
+            if not gap and self._timing.clock() - seen_at <= self._timing.stale_seconds:
                 break
         if not self._holds(area, entry.text):
             self._save(Phase.TYPING)
@@ -492,14 +475,14 @@ class _Typist:
             if not area.is_box or area.is_busy:
                 quiet_since.clear()
                 return False
-            quiet_since[:] = quiet_since[:1] or [self._clock()]
-            return self._request.is_proven() or self._clock() - quiet_since[0] >= self._timing.quiet_seconds
+            quiet_since[:] = quiet_since[:1] or [self._timing.clock()]
+            return self._request.is_proven() or self._timing.clock() - quiet_since[0] >= self._timing.quiet_seconds
 
         area = self._box.wait_for(is_decided, self._timing.dialog_seconds)
         if area.kind == AreaKind.DIALOG:
             self._box.keep_others_out()
             # The client ignores keys in the first moments of a dialog.
-            self._sleep(self._timing.stable_seconds)
+            self._timing.sleep(self._timing.stable_seconds)
             area = self._box.stable()
         if area.kind != AreaKind.DIALOG:
             return ""

@@ -146,7 +146,9 @@ class Typing(threading.Thread):
         self._to_channel.acquire()
         try:
             if not self._abandoned:
-                self.delivery = KeysChannel(TIMING, clock=self.clock, sleep=self.sleep).deliver(self._request())
+                self.delivery = KeysChannel(TIMING._replace(clock=self.clock, sleep=self.sleep)).deliver(
+                    self._request()
+                )
         except _Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - handed to the thread that waits

@@ -13,6 +13,7 @@ from hookrouter.tools import AskUserQuestionInput, Option, Question
 from hookrouter_key_counting import keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
+from hookrouter_keystrokes.timing import Timing
 
 
 class Clock:
@@ -69,7 +70,7 @@ def deliver(
         still_open=lambda: model.outcome is None,
         deadline=clock.now + 60,
     )
-    return KeysChannel(clock=clock, sleep=clock.sleep).deliver(request), terminal
+    return KeysChannel(Timing(clock=clock, sleep=clock.sleep)).deliver(request), terminal
 
 
 def test_the_grammar_leaves_such_a_client_alone() -> None:

@@ -35,6 +35,7 @@ from hookrouter_keystrokes.decisions.fitting import fits
 from hookrouter_keystrokes.dialog_forms import TITLES
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.model import OtherDialog
+from hookrouter_keystrokes.timing import Timing
 
 from .test_decisions import ALLOW, FOLDER, IN_PART, RECORDED, REQUESTS, UNBOUNDED, screen
 from .test_keys_channel import Clock
@@ -105,7 +106,7 @@ class Run:
             deadline=self.clock.now + 60,
             beside=self.beside,
         )
-        return KeysChannel(clock=self.clock, sleep=self.clock.sleep).deliver(request)
+        return KeysChannel(Timing(clock=self.clock, sleep=self.clock.sleep)).deliver(request)
 
 
 PLANNERS = {"grammar": PLANNER, "key-counting": counting()}

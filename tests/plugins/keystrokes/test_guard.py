@@ -75,7 +75,7 @@ def request(terminal: UnstyledPromptModel, text: str, client_pid: int = 0) -> Pr
 def test_a_shell_gets_nothing_whenever_the_client_dies(dies_at: int) -> None:
     clock = Clock()
     terminal = Guarding(clock, dies_at)
-    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, LINES))
+    outcome = KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, LINES))
     assert outcome.status != PromptStatus.REFUSED
     assert (terminal.of_the_shell, len(terminal.log)) == ([], min(dies_at, len(terminal.log)))
     assert terminal.asked[:2] == ["guard", "look"]
@@ -85,7 +85,7 @@ def test_each_attempt_asks_anew() -> None:
     clock = Clock()
     terminal = Guarding(clock, 1000)
     for _ in range(2):
-        KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on"))
+        KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, "go on"))
         clock.sleep(2.0)
     assert terminal.asked.count("guard") == 2
 
@@ -93,7 +93,7 @@ def test_each_attempt_asks_anew() -> None:
 def test_the_terminal_is_told_which_process_the_client_is() -> None:
     clock = Clock()
     terminal = Guarding(clock, 1000)
-    KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on", PID))
+    KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, "go on", PID))
     assert terminal.client_pid == PID
 
 
@@ -110,7 +110,7 @@ def test_nothing_is_pasted_to_test_enter_where_no_prompt_box_is() -> None:
             return StyledScreen(found.screen._replace(lines=lines), ((StyledText("$ "),), *[()] * (len(lines) - 1)))
 
     terminal = Dying(clock)
-    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on"))
+    outcome = KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, "go on"))
     assert outcome.status == PromptStatus.UNCERTAIN
     assert terminal.log[-1] == ("key", "Enter")
 
@@ -119,7 +119,7 @@ def test_a_terminal_that_cannot_tell_is_typed_into_as_before() -> None:
     clock = Clock()
     terminal = UnstyledPromptModel(clock)
     Hold(terminal, ADDRESS, Timing()).guard()
-    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, "go on"))
+    outcome = KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, "go on"))
     assert outcome.status == PromptStatus.SUBMITTED
 
 
@@ -155,7 +155,7 @@ class GuardingDialog(FakeTerminal):
 
 
 def answered(terminal: FakeTerminal, clock: Clock, client_pid: int = 0) -> AnswerOutcome:
-    return KeysChannel(clock=clock, sleep=clock.sleep).deliver(
+    return KeysChannel(Timing(clock=clock, sleep=clock.sleep)).deliver(
         AnswerRequest(
             session="work",
             tool_use_id="toolu_1",
@@ -225,7 +225,7 @@ def test_nothing_is_typed_for_a_client_in_the_background(background: set[int], s
     if not suspended_at:
         background.add(PID)
     terminal.before = act
-    outcome = KeysPromptChannel(clock=clock, sleep=clock.sleep).submit(request(terminal, LINES, PID))
+    outcome = KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep)).submit(request(terminal, LINES, PID))
     assert len(terminal.log) <= max(0, suspended_at)
     if PID in background and not terminal.submitted:
         assert outcome.status in (PromptStatus.NOT_NOW, PromptStatus.UNCERTAIN)

@@ -30,6 +30,7 @@ from hookrouter_keystrokes import answer_channel, keystroke_planner
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
 from hookrouter_keystrokes.screens.text import accented_key, key
+from hookrouter_keystrokes.timing import Timing
 from support.holding_terminal import HoldingFakeTerminal
 from support.random_forms import seeded_form
 
@@ -109,7 +110,7 @@ class Run:
             client_version=self.client_version,
             stopped=self.stopped,
         )
-        return KeysChannel(clock=self.clock, sleep=self.clock.sleep).deliver(request)
+        return KeysChannel(Timing(clock=self.clock, sleep=self.clock.sleep)).deliver(request)
 
     @property
     def answers(self) -> dict[str, str] | None:

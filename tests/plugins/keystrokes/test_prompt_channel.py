@@ -19,6 +19,7 @@ from hookrouter_keystrokes.prompting.models import asks_for, asks_for_effort
 from hookrouter_keystrokes.prompting.situation import Entry
 from hookrouter_keystrokes.screens.model import OtherDialog
 from hookrouter_keystrokes.settings import KeystrokesSettings
+from hookrouter_keystrokes.timing import Timing
 from support.memory_storage import MemoryStore
 from support.prompt_model import ADDRESS, VIEW, Clock, PromptModel, UnstyledPromptModel
 
@@ -65,7 +66,7 @@ class Session:
         )
 
     def submit(self, text: str) -> PromptOutcome:
-        channel = KeysPromptChannel(clock=self.clock, sleep=self.clock.sleep)
+        channel = KeysPromptChannel(Timing(clock=self.clock, sleep=self.clock.sleep))
         outcome = channel.submit(self.request(text))
         self.settle()
         return outcome
@@ -279,7 +280,7 @@ def test_an_enter_without_any_effect_is_uncertain() -> None:
 def test_a_pane_that_goes_away_is_reported(at: int, status: str) -> None:
     one = Session()
     one.terminal.before = lambda number: setattr(one.terminal, "gone", number == at)
-    channel = KeysPromptChannel(clock=one.clock, sleep=one.clock.sleep)
+    channel = KeysPromptChannel(Timing(clock=one.clock, sleep=one.clock.sleep))
     outcome = channel.submit(one.request("go on"))
     assert (outcome.status, outcome.reason) == (status, "the pane is gone")
 
@@ -356,7 +357,7 @@ def test_whatever_act_it_is_killed_at_the_item_is_submitted_once_at_most(text: s
             raise Killed
 
         one.terminal.before = kill
-        channel = KeysPromptChannel(clock=one.clock, sleep=one.clock.sleep)
+        channel = KeysPromptChannel(Timing(clock=one.clock, sleep=one.clock.sleep))
         try:
             channel.submit(one.request(text))
         except Killed:
@@ -386,7 +387,7 @@ def test_after_an_enter_that_may_have_been_pressed_the_proof_decides() -> None:
     assert one.submit("go on").status == PromptStatus.UNCERTAIN
     assert one.terminal.log == []
     proven = one.request("go on")._replace(is_proven=lambda: True)
-    channel = KeysPromptChannel(clock=one.clock, sleep=one.clock.sleep)
+    channel = KeysPromptChannel(Timing(clock=one.clock, sleep=one.clock.sleep))
     assert channel.submit(proven).status == PromptStatus.SUBMITTED
     assert one.terminal.log == []
 
@@ -424,7 +425,7 @@ def test_whatever_is_lost_or_late_nothing_is_submitted_twice_or_changed(
             raise Killed
 
     one.terminal.before = kill
-    channel = KeysPromptChannel(clock=one.clock, sleep=one.clock.sleep)
+    channel = KeysPromptChannel(Timing(clock=one.clock, sleep=one.clock.sleep))
     statuses = []
     for _ in range(4):
         try:

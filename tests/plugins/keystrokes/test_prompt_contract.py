@@ -8,6 +8,7 @@ from hookrouter.queue.channels import PromptChannel, PromptOutcome, PromptReques
 from hookrouter.queue.items import new_item
 from hookrouter.testing.contracts import PromptChannelContract
 from hookrouter_keystrokes.prompting.channel import KeysPromptChannel
+from hookrouter_keystrokes.timing import Timing
 from support.memory_storage import MemoryStore
 from support.prompt_model import ADDRESS, Clock, PromptModel, UnstyledPromptModel
 
@@ -50,7 +51,7 @@ def clock() -> Clock:
 class _Keys(PromptChannelContract):
     @pytest.fixture
     def channel(self, clock: Clock) -> KeysPromptChannel:
-        return KeysPromptChannel(clock=clock, sleep=clock.sleep)
+        return KeysPromptChannel(Timing(clock=clock, sleep=clock.sleep))
 
 
 class TestKeys(_Keys):
@@ -110,10 +111,10 @@ def test_the_contract_catches_a_bad_channel(clock: Clock) -> None:
         contract.test_an_item_is_submitted_exactly_and_once(Boasts(), Client(PromptModel(clock)), "prompt")
     with pytest.raises(AssertionError):
         contract.test_nothing_is_done_once_it_is_stopped(Boasts(), Client(PromptModel(clock)))
-    cuts = Cuts(clock=clock, sleep=clock.sleep)
+    cuts = Cuts(Timing(clock=clock, sleep=clock.sleep))
     with pytest.raises(AssertionError):
         contract.test_an_item_is_submitted_exactly_and_once(cuts, Client(PromptModel(clock)), "lines")
-    twice = Twice(clock=clock, sleep=clock.sleep)
+    twice = Twice(Timing(clock=clock, sleep=clock.sleep))
     caught = 0
     for at in range(1, 13):
         try:

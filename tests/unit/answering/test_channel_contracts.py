@@ -12,6 +12,7 @@ from hookrouter.testing.contracts import AnswerChannelContract, Recorded
 from hookrouter.tools import AskUserQuestionInput
 from hookrouter_keystrokes.channel import KeysChannel
 from hookrouter_keystrokes.planner.grammar_planner import GrammarPlanner
+from hookrouter_keystrokes.timing import Timing
 from support.annotations import notes
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -67,7 +68,7 @@ class TestKeys(AnswerChannelContract):
 
     @pytest.fixture
     def channel(self, client: Dialog) -> AnswerChannel:
-        return KeysChannel(clock=client.clock, sleep=client.clock.sleep)
+        return KeysChannel(Timing(clock=client.clock, sleep=client.clock.sleep))
 
 
 class Boasts(AnswerChannel):
@@ -94,6 +95,6 @@ def test_the_contract_catches_a_bad_channel() -> None:
     with pytest.raises(AssertionError, match="taken nothing"):
         contract.test_an_answer_is_recorded_as_it_was_meant(Boasts(), Dialog(), "type")
     client = Dialog()
-    hurried = Hurries(clock=client.clock, sleep=client.clock.sleep)
+    hurried = Hurries(Timing(clock=client.clock, sleep=client.clock.sleep))
     with pytest.raises(AssertionError):
         contract.test_nothing_is_done_where_a_person_has_paused_the_session(hurried, client)

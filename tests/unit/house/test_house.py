@@ -49,7 +49,7 @@ BUDGET = {
     "plugins/hookrouter_hook_reply": 241,
     "plugins/hookrouter_inbox": 36,
     "plugins/hookrouter_key_counting": 280,
-    "plugins/hookrouter_keystrokes": 3945,
+    "plugins/hookrouter_keystrokes": 3938,
     "plugins/hookrouter_monitor": 540,
     "plugins/hookrouter_openclaw": 258,
     "plugins/hookrouter_opentelemetry": 266,
