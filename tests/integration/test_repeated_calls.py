@@ -26,7 +26,6 @@ from hookrouter.storage.documents import Store
 from hookrouter.storage.journal import Journal
 from hookrouter.util.program import script_argv
 from support.fronts import COLD_ONLY, THROUGH_FRONTS
-from support.matrix import mostly_long
 
 pytestmark = THROUGH_FRONTS
 
@@ -188,19 +187,9 @@ def test_a_hook_that_runs_again_while_the_first_still_runs(stage: Stage, case: s
     assert told(stage) == [outcome]
 
 
-ALL_KILLED_IN = [(case, point) for case in CASES for point in POINTS]
-
-KILLED_IN = mostly_long(
-    ALL_KILLED_IN,
-    # What asks, and what ends a question in the most steps, at every point; of the others each point once.
-    *(one for one in ALL_KILLED_IN if one[0] in ("asked", "mismatch")),
-    *((("recorded", "failed", "stopped")[number % 3], point) for number, point in enumerate(POINTS)),
-    several=True,
-)
-
-
 @COLD_ONLY  # each run is killed at a point of the code, so it is a process of the test
-@pytest.mark.parametrize(("case", "point"), KILLED_IN, ids=str)
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("case", CASES)
 def test_a_hook_that_runs_again_after_it_was_killed(tmp_path: Path, case: str, point: str) -> None:
     prepare, call, kinds, outcome = CASES[case]
     folder, prepared = tmp_path / "stage", tmp_path / "prepared"
