@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hookrouter.shell._line import BLANKS, LINES, WORDS, is_integer
-from hookrouter.shell._lists import NAME, RESERVED
+from hookrouter.shell._lists import INTEGER_VARIABLES, NAME, RESERVED
 from hookrouter.shell._redirections import read_outer
 from hookrouter.shell._running import is_state
 from hookrouter.shell._words import METACHARACTERS
@@ -182,6 +182,8 @@ def read_for(line: Line, node: Node, by: By, redirects: Sequence[Node | Word]) -
     are_numbers = children[0].type == "for" and words and all(_is_integer(word) for word in words)
     if is_state(name):
         line.doubt(Why.VARIABLE, variable.start_byte, variable.end_byte)
+    if name in INTEGER_VARIABLES and not are_numbers:
+        line.doubt(Why.ARITHMETIC, variable.start_byte, variable.end_byte)
     with line.variables.region():
         line.variables.assigned(name, bool(are_numbers), at)
         _blocks(line, body.children, inner, ["do", "done"])

@@ -9,6 +9,7 @@ __all__ = [
     "FIND_ALONE",
     "FIND_TAKING",
     "HARMLESS_CONFIG",
+    "INTEGER_VARIABLES",
     "NAME",
     "RESERVED",
     "STATE_PREFIXES",
@@ -93,6 +94,9 @@ state variables: change which commands shells or programs run
   ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
 state prefixes: the same, by the beginning of their names
   BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
+integer variables: have what they are given evaluated as arithmetic, in bash or zsh
+  COLUMNS EGID ERRNO EUID FUNCNEST GID HISTCMD HISTSIZE KEYTIMEOUT LINES LISTMAX LOGCHECK MAILCHECK OPTIND PERIOD RANDOM
+  SAVEHIST SECONDS SHLVL SRANDOM TTYIDLE UID
 command variables: hold a command line that programs run
   BAT_PAGER BORG_PASSCOMMAND BORG_RSH CC CVSEDITOR CVS_RSH CXX DELTA_PAGER FCEDIT GH_BROWSER GH_EDITOR GH_PAGER HGEDITOR
   KUBECTL_EXTERNAL_DIFF KUBE_EDITOR P4DIFF P4EDITOR PSQL_EDITOR PSQL_PAGER RCLONE_PASSWORD_COMMAND
@@ -122,6 +126,7 @@ DOUBTFUL = [
 ]
 STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
 STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
+INTEGER_VARIABLES = frozenset(_LISTS["integer variables"][0].split())
 COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
 HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
 FIND_ALONE = frozenset(_LISTS["find alone"][0].split())

@@ -82,7 +82,7 @@ compgen: WORD
   -c -A: -a -b -d -e -f -k -u -v -C=doubt -F=doubt -W=doubt
 fc: STATE
   -l
-float, getln, integer, zformat: ARITHMETIC
+float, getln, integer, private, zformat: ARITHMETIC
   *
 hash: STATE
   -r -l -d

@@ -6,6 +6,7 @@ from hookrouter.shell._lists import (
     COMMAND_VARIABLES,
     CONFIG_OF_COMMANDS,
     HARMLESS_CONFIG,
+    INTEGER_VARIABLES,
     NAME,
     RESERVED,
     STATE_PREFIXES,
@@ -54,6 +55,8 @@ _NUMBER = LazyPattern(r"[0-9.]+")
 _VARIABLE = LazyPattern(NAME, ASCII)
 _IN_RECIPES = LazyPattern(r"[$`|;&<>]|!=")
 _OF_TMUX = LazyPattern(r"[\w:.%@=,/+-]+")
+_GIVING_NOTHING = frozenset(["declare", "typeset", "export", "readonly", "local", "unset"])
+"""Builtins that give no value to a name alone."""
 _ANY_ASSIGNED = LazyPattern(r"([^=]*)=")
 
 
@@ -98,6 +101,10 @@ def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) ->
         return
     if is_state(name):
         reader.doubt_word(Why.VARIABLE, where)
+    elif name in INTEGER_VARIABLES:
+        for word in assignment.values:
+            if not reader.is_number(word):
+                reader.doubt_word(Why.ARITHMETIC, word)
     elif name in COMMAND_VARIABLES and assignment.values:
         read_word(reader, where, (*command.run_by, RunBy("program", name)), "sh")
 
@@ -262,6 +269,8 @@ class _Words:
             self.doubt(Why.ARITHMETIC, word)
         else:
             self.reader.assigned(value)
+            if value in INTEGER_VARIABLES and self.name not in _GIVING_NOTHING:
+                self.doubt(Why.ARITHMETIC, word)
             if self.name in ("read", "mapfile", "readarray"):
                 self.reader.array(value)
 
