@@ -183,6 +183,9 @@ class Line:
         for name, offset in found.evaluated:
             self.variables.evaluated(name, at + offset, start, end)
         for name, offset in found.assigned:
+            if is_state(name):
+                # PATH=1 is a folder.
+                self.doubt(Why.VARIABLE, start, end)
             self.variables.assigned(name, True, at + offset)
         return found.known
 
