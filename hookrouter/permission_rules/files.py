@@ -59,7 +59,7 @@ _DEVICES = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/d
 
 _MOST_FOLDERS = 32
 _SHORT = len("-o")
-_OTHER_HOME = LazyPattern(r"(?<!\$)(?<!\$\{)\bHOME\b")
+_OTHER_HOME = LazyPattern(r"(?<!\$)(?<!\$\{)\b(?:HOME|PWD)\b")
 
 
 class FileUse(Value):
@@ -82,8 +82,9 @@ class Folders:
         self.bases: tuple[str, ...] = (cwd,)
         self.known = "CDPATH" not in line
         """False once a command has gone to a folder that is not known."""
-        self.home = "" if "HOME" in line and _OTHER_HOME.search(line) else os.path.expanduser("~")
-        """What ``~`` and ``$HOME`` are; empty if the line may set that variable."""
+        may_set = ("HOME" in line or "PWD" in line) and _OTHER_HOME.search(line)
+        self.home = "" if may_set else os.path.expanduser("~")
+        """What ``~`` and ``$HOME`` are; empty if the line may set that variable, or ``PWD``."""
 
     def follow(self, command: SimpleCommand) -> None:
         """Take a change of folder into account: what comes behind it may be meant from there."""

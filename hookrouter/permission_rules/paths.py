@@ -37,7 +37,7 @@ class Named(Value):
 
 
 def named_by(word: Word, home: str) -> Named:
-    """Return how a word names a file. ``home`` is the user's folder; empty if that is not known."""
+    """Return how a word names a file. ``home`` is the user's folder; empty if that, or ``$PWD``, is not known."""
     texts: list[str] = []
     prefix: str | None = None
     kinds = set()
@@ -48,6 +48,12 @@ def named_by(word: Word, home: str) -> Named:
             texts.append(home)
             if part.text != "~":
                 kinds.add("home")
+        elif at == 0 and home and part.text == "~+":
+            texts.append(".")
+        elif at == 0 and part.kind == "tilde" and os.path.isabs(folder := os.path.expanduser(part.text)):
+            # Another user's, or to zsh that of a variable.
+            texts.append(folder)
+            kinds.add("home")
         else:
             prefix = "".join(texts) if prefix is None else prefix
             texts.append("0")

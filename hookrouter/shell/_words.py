@@ -319,10 +319,11 @@ class Scanner:
                     kind: ExpansionKind = "brace" if seen == "{" else "filename"
                     return (*_joined(parts), Expansion(kind, self._text[start:end], splits=True))
                 if in_tilde and seen not in "/:":
+                    # All up to the slash: `~user/x`.
+                    parts[-1] = Expansion("tilde", parts[-1].text + seen)
                     continue
                 in_tilde = seen == "~" and "~" in specials
                 if in_tilde:
-                    # All up to the slash: `~user/x`.
                     parts.append(Expansion("tilde", seen))
                 elif seen in specials:
                     parts.append(Expansion("filename", seen, splits=True))

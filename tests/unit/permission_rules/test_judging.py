@@ -165,6 +165,22 @@ def test_of_rules_that_may_be_about_it_the_answer_is_theirs_if_they_agree() -> N
     assert judged("Bash", rules=Rules([first, second]), command="git $x").decide == "person"
 
 
+def test_a_tilde_with_more_behind_it_is_not_the_users_home() -> None:
+    rules = Rules(
+        [
+            CompiledRule("Edit(/secret/**)", "deny"),
+            CompiledRule(f"Read(/{Path('~root').expanduser()}/**)", "deny"),
+            CompiledRule("Edit(~/secret/**)", "allow"),
+            CompiledRule("Bash(cat:*)", "allow"),
+        ]
+    )
+    assert judged("Bash", rules=rules, command="cat a > ~/secret/x").decide == "allow"
+    assert judged("Bash", rules=rules, command="cat a > ~+/secret/x").decide == "deny"
+    assert judged("Bash", rules=rules, command="PWD=/etc; cat a > ~+/secret/x").decide == "person"
+    assert judged("Bash", rules=rules, command="cat a > ~-/secret/x").decide == "person"
+    assert judged("Bash", rules=rules, command="cat ~root/x").decide == "person"
+
+
 def test_a_link_out_of_the_folder_is_not_granted_and_no_link_leads_round_a_refusal(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "build").mkdir()
