@@ -13,6 +13,7 @@ __all__ = [
     "NAME",
     "RESERVED",
     "STATE_PREFIXES",
+    "STATE_PREFIXES_OF_ANY_CASE",
     "STATE_VARIABLES",
     "rows",
     "split_words",
@@ -93,7 +94,9 @@ state variables: change which commands shells or programs run
   PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
   ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
 state prefixes: the same, by the beginning of their names
-  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ NPM_CONFIG_ dis_ npm_config_
+  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ dis_
+state prefixes of any case: the same, in small letters
+  npm_config_ yarn_script_shell yarn_yarn_path
 integer variables: have what they are given evaluated as arithmetic, in bash or zsh
   COLUMNS EGID ERRNO EUID FUNCNEST GID HISTCMD HISTSIZE KEYTIMEOUT LINES LISTMAX LOGCHECK MAILCHECK OPTIND PERIOD RANDOM
   SAVEHIST SECONDS SHLVL SRANDOM TTYIDLE UID
@@ -127,6 +130,7 @@ DOUBTFUL = [
 STATE_VARIABLES = frozenset(_LISTS["state variables"][0].split())
 STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
 INTEGER_VARIABLES = frozenset(_LISTS["integer variables"][0].split())
+STATE_PREFIXES_OF_ANY_CASE = tuple(_LISTS["state prefixes of any case"][0].split())
 COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
 HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
 FIND_ALONE = frozenset(_LISTS["find alone"][0].split())

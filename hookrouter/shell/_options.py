@@ -16,11 +16,14 @@ class Options:
         self.others = False
         self.digits = False
         self.bundled = False
+        self.dashes = False
         for one in row.split():
             if one == "*":
                 self.others = True
             elif one == "-N":
                 self.digits = True
+            elif one == "-LONG":
+                self.dashes = True
             elif one == "+":
                 self.bundled = True
             else:
@@ -35,6 +38,11 @@ class Options:
             _OPTIONS[row] = cls(row)
         return _OPTIONS[row]
 
+    def _is_long(self, word: str) -> bool:
+        """Whether a word with any number of dashes is, or begins, one of the long options."""
+        name = word.lstrip("-").partition("=")[0]
+        return len(name) > 1 and any(one.startswith(f"--{name}") for one in self.kinds)
+
     def match(self, word: str) -> tuple[str, str | None] | None:
         """Return the kind of an option and the value in its word, if any; None for one that is not known.
 
@@ -42,6 +50,8 @@ class Options:
         """
         if self.digits and word[1:].isdigit():
             return "", None
+        if self.dashes and self._is_long(word):
+            word = f"--{word.lstrip('-')}"
         if word.startswith("--") and word != "--":
             name, sign, value = word.partition("=")
             kind = self.kinds.get(name)

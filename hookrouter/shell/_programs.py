@@ -21,6 +21,7 @@ are in the lines below it:
 ``-a=replaced`` its value stands in the command for what is read
 ``-a=doubt``    with it, it is not known what is run
 ``-N``          ``-`` and digits
+``-LONG``       long options may have one dash, or more than two
 ``+``           the first word may be letters of options without a ``-``
 ``*``           other options take no part in what is run
 ``WORD``        one word
@@ -370,7 +371,7 @@ git: SUBCOMMAND
   --icase-pathspecs --no-optional-locks --version! --help!
 git archive: WORDS
   --exec=text --remote: *
-git bisect, docker container, npm config, npm c, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
+git bisect, docker container, npm config, npm c, npm con, npm conf, npm confi, npm pkg, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
 glab config, mise, op, gh, gh codespace, gh cs, gh config, gh extension: SUBCOMMAND
 git bisect run, yarn exec, poetry run, pipenv run, bundle exec, bundle e: COMMAND
 git clone: WORDS
@@ -422,18 +423,21 @@ docker compose run: WORD COMMAND
 kubectl: SUBCOMMAND
   -n: -s: -v: --as: --as-group: --cache-dir: --certificate-authority: --client-certificate: --client-key: --cluster:
   --context: --insecure-skip-tls-verify --kubeconfig: --namespace: --request-timeout: --server: --token: --user:
-kubectl exec, kubectl run, kubectl debug, npm explore, kubectl create, op run: DASHES
+kubectl exec, kubectl run, kubectl debug, kubectl create, op run: DASHES
   *
+npm explore, npm explo, npm explor: DASHES
+  -LONG --shell=text
 npm: SUBCOMMAND
   -s -q -d -g -C: -w: --prefix: --workspace: --workspaces --silent --quiet --loglevel: --no-color --global
   --registry: --if-present --version! -v!
-npm exec, npm x: COMMAND
-  -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
-npm config set, npm c set, npm set: STATE
-npm *: WORDS
-  --script-shell=text --editor=text --viewer=text --browser=text --git=text *
+npm exec, npm exe, npm x: COMMAND
+  -LONG -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
+npm config set, npm c set, npm con set, npm conf set, npm confi set, npm set, npm pkg set, npm set-script: STATE
+  *
+npm *, npm config *, npm c *, npm con *, npm conf *, npm confi *, npm pkg *: WORDS
+  -LONG --script-shell=text --editor=text --viewer=text --browser=text --git=text --node-options=doubt *
 npx, pnpx: COMMAND
-  -c=text --call=text -p: --package: -y --yes --no --no-install -q --quiet -w: --workspace: --prefix:
+  -LONG -c=text --call=text -p: --package: -y --yes --no --no-install -q --quiet -w: --workspace: --prefix:
   --script-shell=doubt
 pnpm: SUBCOMMAND
   -C: -r -w -s --dir: --filter: -F: --silent --recursive --workspace-root

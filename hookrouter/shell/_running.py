@@ -10,6 +10,7 @@ from hookrouter.shell._lists import (
     NAME,
     RESERVED,
     STATE_PREFIXES,
+    STATE_PREFIXES_OF_ANY_CASE,
     STATE_VARIABLES,
 )
 from hookrouter.shell._options import Options
@@ -90,7 +91,11 @@ def run(reader: Reader, command: SimpleCommand) -> None:
 
 def is_state(name: str) -> bool:
     """Whether a variable changes what shells or programs run."""
-    return name in STATE_VARIABLES or name.startswith(STATE_PREFIXES)
+    return (
+        name in STATE_VARIABLES
+        or name.startswith(STATE_PREFIXES)
+        or name.lower().startswith(STATE_PREFIXES_OF_ANY_CASE)
+    )
 
 
 def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) -> None:
@@ -342,7 +347,8 @@ def _read_dashes(words: _Words) -> bool:
         words.at += 1
         if word.value == "--":
             return _read_command(words)
-        if word.splits:
+        if word.splits or (words.name == "npm" and may_be_option(word)):
+            # `npm explore x --shell=sh`
             words.doubt(Why.OPTION, word)
     # _options may have gone behind the dashes already.
     written = words.command.words
