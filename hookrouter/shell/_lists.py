@@ -94,7 +94,7 @@ state variables: change which commands shells or programs run
   PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
   ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
 state prefixes: the same, by the beginning of their names
-  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG LD_ dis_
+  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG GIT_TEST_ LD_ dis_
 state prefixes of any case: the same, in small letters
   npm_config_ yarn_script_shell yarn_yarn_path
 integer variables: have what they are given evaluated as arithmetic, in bash or zsh
@@ -104,8 +104,8 @@ command variables: hold a command line that programs run
   BAT_PAGER BORG_PASSCOMMAND BORG_RSH CC CVSEDITOR CVS_RSH CXX DELTA_PAGER FCEDIT GH_BROWSER GH_EDITOR GH_PAGER HGEDITOR
   KUBECTL_EXTERNAL_DIFF KUBE_EDITOR P4DIFF P4EDITOR PSQL_EDITOR PSQL_PAGER RCLONE_PASSWORD_COMMAND
   RESTIC_PASSWORD_COMMAND RSYNC_CONNECT_PROG SUDO_EDITOR SVN_EDITOR SVN_SSH SYSTEMD_EDITOR SYSTEMD_PAGER
-  BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND
-  GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
+  BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_DIFFTOOL_EXTCMD GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER
+  GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
 harmless config: settings of git, or beginnings of them, that name no command
   advice. author. blame. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
   core.filemode core.ignorecase core.longpaths core.precomposeunicode core.quotepath core.symlinks diff.algorithm

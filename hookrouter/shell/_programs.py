@@ -371,13 +371,18 @@ git: SUBCOMMAND
   --icase-pathspecs --no-optional-locks --version! --help!
 git archive: WORDS
   --exec=text --remote: *
-git bisect, docker container, npm config, npm c, npm con, npm conf, npm confi, npm pkg, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
+git bisect, git submodule--helper, docker container, npm config, npm c, npm con, npm conf, npm confi, npm pkg, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
 glab config, mise, op, gh, gh codespace, gh cs, gh config, gh extension: SUBCOMMAND
+git merge-index: COMMAND
+  -o -q
+git bisect visualize, git bisect view: STATE
+  *
 git bisect run, yarn exec, poetry run, pipenv run, bundle exec, bundle e: COMMAND
 git clone: WORDS
   -u=text --upload-pack=text -c=config --config=config --template=doubt -b: -o: *
 git config: CONFIG
-  --get! --get-all! --get-regexp! --list! -l! --unset! --unset-all! -e=doubt --edit=doubt *
+  --get! --get-all! --get-regexp! --list! -l! --unset! --unset-all! -e=doubt --edit=doubt
+  --rename-section=doubt -f: --file: --comment: *
 git difftool: WORDS
   -x=text --extcmd=text *
 git fetch, git pull: WORDS
@@ -396,7 +401,7 @@ git rebase: WORDS
   -x=text --exec=text *
 git submodule: SUBCOMMAND
   -q --quiet --cached
-git submodule foreach: LINE
+git submodule foreach, git submodule--helper foreach: LINE
   -q --quiet --recursive
 docker: SUBCOMMAND
   -c: -D -H: -l: -v! --config: --context: --debug --host: --log-level: --tls --tlscacert: --tlscert: --tlskey:

@@ -498,7 +498,8 @@ def _read_set_config(words: _Words) -> bool:
     operands = list(words.operands)
     if len(operands) >= 2 or any(word.splits for word in operands):
         key = operands[0].value
-        if key is None or not key.lower().startswith(HARMLESS_CONFIG):
+        names_file = any(word.prefix.startswith(("-f", "--f")) for word in words.command.words)
+        if key is None or names_file or not key.lower().startswith(HARMLESS_CONFIG):
             words.doubt(Why.STATE, operands[0])
     return True
 
