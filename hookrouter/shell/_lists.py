@@ -83,7 +83,7 @@ doubtful subcommands: the same, the program and the subcommand joined by a plus
   aws+ecs+execute-command aws+ssm+send-command aws+ssm+start-session az+vm+run-command brew+bundle brew+ruby
   brew+sh conda+run gcloud+compute+ssh gh+alias gh+codespace+ssh gh+config+set gh+cs+ssh gh+extension+exec
   git+daemon git+filter-branch git+for-each-repo git+hook git+instaweb git+remote-ext git+send-email git+shell
-  git+web--browse glab+config+set hatch+run mix+cmd mix+do pdm+run podman+unshare tox+exec
+  git+web--browse glab+config+set hatch+env+run hatch+run mix+cmd mix+do pdm+run podman+unshare tox+e tox+exec
 state variables: change which commands shells or programs run
   APT_CONFIG CARGO CARGO_ENCODED_RUSTFLAGS CARGO_HOME HGRCPATH LESS LESSEDIT LESSGLOBALTAGS LESSKEY LESSKEYIN LESSKEYSRC
   LESSKEY_CONTENT MANOPT MORE RIPGREP_CONFIG_PATH RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS
@@ -91,8 +91,8 @@ state variables: change which commands shells or programs run
   GIT_ALLOW_PROTOCOL
   GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
   MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
-  PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS XDG_CONFIG_HOME
-  ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
+  PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS TOX_OVERRIDE
+  XDG_CONFIG_HOME ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
 state prefixes: the same, by the beginning of their names
   BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG GIT_TEST_ LD_ dis_
 state prefixes of any case: the same, in small letters

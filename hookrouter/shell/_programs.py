@@ -267,6 +267,8 @@ ip: SUBCOMMAND
 ip netns exec, ip vrf exec: WORD COMMAND
 tox: SUBCOMMAND
   -e: -c: -x=doubt --override=doubt *
+tox *: WORDS
+  -x=doubt --override=doubt *
 aws: SUBCOMMAND
   --profile: --region: --output: *
 rake: WORDS
@@ -336,6 +338,8 @@ node: SCRIPT
   --help! --test! *
 deno: SUBCOMMAND
   -V! --version! -h! --help! *
+deno task: WORDS
+  --eval=doubt *
 deno eval, deno repl, bun repl: CODE
   *
 bun: SUBCOMMAND
@@ -371,7 +375,8 @@ git: SUBCOMMAND
   --icase-pathspecs --no-optional-locks --version! --help!
 git archive: WORDS
   --exec=text --remote: *
-git bisect, git submodule--helper, docker container, npm config, npm c, npm con, npm conf, npm confi, npm pkg, uv tool, pipenv, conda, bundle, coverage, glab: SUBCOMMAND
+git bisect, git submodule--helper, docker container, npm config, npm c, npm con, npm conf, npm confi: SUBCOMMAND
+npm pkg, uv tool, pipenv, conda, bundle, coverage, glab, pnpm config, pnpm c, yarn config: SUBCOMMAND
 glab config, mise, op, gh, gh codespace, gh cs, gh config, gh extension: SUBCOMMAND
 git merge-index: COMMAND
   -o -q
@@ -439,6 +444,8 @@ npm exec, npm exe, npm x: COMMAND
   -LONG -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt
 npm config set, npm c set, npm con set, npm conf set, npm confi set, npm set, npm pkg set, npm set-script: STATE
   *
+pnpm config set, pnpm c set, pnpm set, yarn config set: STATE
+  *
 npm *, npm config *, npm c *, npm con *, npm conf *, npm confi *, npm pkg *: WORDS
   -LONG --script-shell=text --editor=text --viewer=text --browser=text --git=text --node-options=doubt *
 npx, pnpx: COMMAND
@@ -446,7 +453,11 @@ npx, pnpx: COMMAND
   --script-shell=doubt
 pnpm: SUBCOMMAND
   -C: -r -w -s --dir: --filter: -F: --silent --recursive --workspace-root
-pnpm exec: COMMAND
+pnpm recursive, pnpm multi, pnpm m: SUBCOMMAND
+  -r -w -s --silent
+pnpm *: WORDS
+  --config.script-shell=text --config.scriptShell=text *
+pnpm exec, pnpm recursive exec, pnpm multi exec, pnpm m exec: COMMAND
   -c=doubt --shell-mode=doubt -r --recursive --parallel --workspace-concurrency:
 pnpm dlx: COMMAND
   -c=doubt --shell-mode=doubt --package: --silent
@@ -468,7 +479,7 @@ poetry: SUBCOMMAND
   -C: -P: -q -n --directory: --project: --quiet --no-interaction --no-ansi
 pdm: SUBCOMMAND
   -q -v
-hatch: SUBCOMMAND
+hatch, hatch env: SUBCOMMAND
   -e: --env: -q -v
 composer, pipx: SUBCOMMAND
   *
@@ -476,7 +487,7 @@ composer exec: COMMAND
   -l --list
 pipx run: COMMAND
   --spec: --python: --verbose -q --no-cache --path
-yarn workspaces, yarn workspace, yarn node, glab alias: CODE
+yarn workspaces, yarn workspace, yarn node, pnpm node, glab alias: CODE
 mise exec, mise x: DASHES
   -c=text --command=text *
 tmux ls, tmux list-sessions, tmux list-panes, tmux capture-pane, tmux kill-session, tmux has-session: PLAIN
