@@ -92,7 +92,8 @@ state variables: change which commands shells or programs run
   GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
   MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
   PYTHONSTARTUP READNULLCMD RSYNC_RSH RUBYOPT RUSTC RUSTC_WRAPPER SHELL SHELLOPTS TAR_OPTIONS TOX_OVERRIDE
-  XDG_CONFIG_HOME ZDOTDIR _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path saliases widgets
+  XDG_CONFIG_HOME ZDOTDIR ZIPOPT _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path
+  saliases widgets
 state prefixes: the same, by the beginning of their names
   BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG GIT_TEST_ LD_ dis_
 state prefixes of any case: the same, in small letters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["Options"]
 
-_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced"])
+_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced", "file", "pipe"])
 """Kinds of values that must be known."""
 
 
@@ -73,6 +73,10 @@ class Options:
         if attached and not attached.startswith("--"):
             return self.kinds[attached], word[len(attached) :]
         for place, letter in enumerate(word[1:], 1):
+            pair = "-" + word[place : place + 2]
+            if len(pair) > 2 and self.kinds.get(pair) in _RUNS:
+                # `zip -qTT`
+                return "doubt", None
             kind = self.kinds.get("-" + letter)
             if kind is None:
                 if not self.others:

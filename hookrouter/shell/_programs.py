@@ -17,6 +17,8 @@ are in the lines below it:
 ``-a=code``     its value is a text in the program's own language
 ``-a=sql``      its value is a text for a database's client, which has commands of its own
 ``-a=module``   its value is a module of Python, and what follows is the module's
+``-a=file``     its value is a file or a module; more than a name is a text in the program's own language
+``-a=pipe``     its value is a file, or ``|`` and a command line for a shell
 ``-a=number``   its value is a number
 ``-a=replaced`` its value stands in the command for what is read
 ``-a=doubt``    with it, it is not known what is run
@@ -320,7 +322,7 @@ cargo *: WORDS
 mysql, mariadb: SQL
   -e=sql --execute=sql --pager=text --init-command=sql --tee: -u: -p? -h: -P: -D: *
 psql: SQL
-  -c=sql --command=sql -v: --set: --variable: -d: -h: -U: -p: -f: --file: -o: -L: *
+  -c=sql --command=sql -v: --set: --variable: -d: -h: -U: -p: -f: --file: -o=pipe --output=pipe -L: *
 sqlite3: SQL
   -cmd=sql -init: *
 duckdb: SQL
@@ -330,12 +332,12 @@ duckdb: SQL
 python, pypy: SCRIPT
   -c=code -m=module -W: -X: -V! -h! --version! --help! *
 perl: SCRIPT
-  -e=code -E=code -v! -V! -I: -i? -M? -m? -F? -0? -l? -x? *
+  -e=code -E=code -v! -V! -I: -i? -M=file -m=file -d=file -F? -0? -l? -x? *
 ruby: SCRIPT
   -e=code -r: -I: -C: -E: -v! --version! *
 node: SCRIPT
-  -e=code -p=code --eval=code --print=code -r: --require: --import: --loader: -C: --conditions: -v! -h! --version!
-  --help! --test! *
+  -e=code -p=code --eval=code --print=code -r: --require: --import=file --loader=file
+  --experimental-loader=file --test-reporter=file -C: --conditions: -v! -h! --version! --help! --test! *
 deno: SUBCOMMAND
   -V! --version! -h! --help! *
 deno task: WORDS

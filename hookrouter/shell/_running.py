@@ -45,16 +45,22 @@ _ASSIGNED = LazyPattern(rf"({NAME})=", ASCII)
 _OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
 _LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", DOTALL)
-_MODULES_OF_CODE = frozenset(["pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"])
-"""Modules of Python that are given texts in Python; others are programs like scripts."""
+_MODULES_OF_CODE = frozenset([
+    "pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib",
+    "cProfile", "profile", "runpy", "trace",
+])  # fmt: skip
+"""Modules of Python that are given texts in Python, or run another; others are programs like scripts."""
 _COMMANDS_IN_SQL = LazyPattern(
-    r"\\|\b(?:program|system|source)\b|^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
+    r"\\|\b(?:program|system|source|edit|load_extension|writefile)\b|"
+    r"^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
     IGNORECASE | MULTILINE,
 )
-"""What of a text has a database's client, or server, run a command: ``\\!``, ``system``, ``.shell``."""
+"""What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
+``edit('ls', 'sh')``."""
+_FILE = LazyPattern(r"[\w:.,/@=+-]*")
 _NUMBER = LazyPattern(r"[0-9.]+")
 _VARIABLE = LazyPattern(NAME, ASCII)
-_IN_RECIPES = LazyPattern(r"[$`|;&<>]|!=")
+_IN_RECIPES = LazyPattern(r"[$`|;&<>\n]|!=")
 _OF_TMUX = LazyPattern(r"[\w:.%@=,/+-]+")
 _GIVING_NOTHING = frozenset(["declare", "typeset", "export", "readonly", "local", "unset"])
 """Builtins that give no value to a name alone."""
@@ -250,6 +256,12 @@ class _Words:
             self.replaced = value
         elif kind == "sql":
             self.sql(value, holder)
+        elif kind == "file":
+            if not _FILE.fullmatch(value):
+                self.doubt(Why.CODE, holder)
+        elif kind == "pipe":
+            if value.startswith("|"):
+                self.reader.read_text(value[1:], holder, self.by, "sh")
         elif kind == "module":
             return True
         elif kind == "text":
