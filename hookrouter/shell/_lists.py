@@ -65,12 +65,13 @@ doubtful programs: run commands that their words, or what they read, name in way
   joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun latexmk launchctl lckdo ld-linux
   ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso lein lerna lf lftp lima limactl
   lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute m4 machinectl mamba mc mcedit
-  meson micro micromamba minijail0 minikube mispipe mongo mongosh mosh mr mrsh mu multipass multitime murex mutt nano
-  newgrp nix nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc onchange
-  openvpn osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play pm2 posh
+  meson micro micromamba minijail0 minikube mispipe mongo mongosh mosh mr mrsh msgfilter mu multipass multitime murex
+  mutt nano newgrp nix nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc
+  onchange openvpn osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play
+  pm2 posh
   powershell pppd prlimit process-compose procmail proot pseudo psh pssh puppet py-spy pyenv qemu-aarch64
   qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc red remsh repo rexec rksh rlogin rofi
-  rosetta rr rtx run-p run-s run0 runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply
+  rosetta rr rtx run-p run-s run0 runcon runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply
   sandbox-exec sash sbcl sbt scan-build sccache schedtool schroot script scriptlive scsh sem sendmail setarch
   setlock setpriv setuidgid sftp sg shx sk snap socat softlimit sox sqlplus ssh-agent sshfs start-server-and-test
   start-stop-daemon startx strace su super supervisorctl swaymsg swipl systemd-cat systemd-dissect systemd-inhibit
@@ -87,7 +88,8 @@ doubtful subcommands: the same, the program and the subcommand joined by a plus
 state variables: change which commands shells or programs run
   APT_CONFIG CARGO CARGO_ENCODED_RUSTFLAGS CARGO_HOME HGRCPATH LESS LESSEDIT LESSGLOBALTAGS LESSKEY LESSKEYIN LESSKEYSRC
   LESSKEY_CONTENT MANOPT MORE RIPGREP_CONFIG_PATH RUSTC_WORKSPACE_WRAPPER RUSTDOC RUSTFLAGS
-  BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH ENV FPATH GCONV_PATH GIT_EXEC_PATH
+  BASHOPTS BASH_ALIASES BASH_CMDS BASH_ENV BASH_XTRACEFD CLASSPATH COMPILER_PATH DBUS_SESSION_BUS_ADDRESS
+  DBUS_SYSTEM_BUS_ADDRESS ENV FPATH GCC_EXEC_PREFIX GCONV_PATH GIT_EXEC_PATH
   GIT_ALLOW_PROTOCOL
   GIT_TEMPLATE_DIR GNUMAKEFLAGS GOFLAGS GREP_OPTIONS HOME IFS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS LESSCLOSE LESSOPEN
   MAKEFLAGS NODE_OPTIONS NULLCMD PATH PERL5DB PERL5OPT POSIXLY_CORRECT PROMPT_COMMAND PS4 PYTHONINSPECT
@@ -102,6 +104,7 @@ integer variables: have what they are given evaluated as arithmetic, in bash or 
   COLUMNS EGID ERRNO EUID FUNCNEST GID HISTCMD HISTSIZE KEYTIMEOUT LINES LISTMAX LOGCHECK MAILCHECK OPTIND PERIOD RANDOM
   SAVEHIST SECONDS SHLVL SRANDOM TTYIDLE UID
 command variables: hold a command line that programs run
+  AR AS FC LD LEX YACC
   BAT_PAGER BORG_PASSCOMMAND BORG_RSH CC CVSEDITOR CVS_RSH CXX DELTA_PAGER FCEDIT GH_BROWSER GH_EDITOR GH_PAGER HGEDITOR
   KUBECTL_EXTERNAL_DIFF KUBE_EDITOR P4DIFF P4EDITOR PSQL_EDITOR PSQL_PAGER RCLONE_PASSWORD_COMMAND
   RESTIC_PASSWORD_COMMAND RSYNC_CONNECT_PROG SUDO_EDITOR SVN_EDITOR SVN_SSH SYSTEMD_EDITOR SYSTEMD_PAGER

@@ -42,6 +42,7 @@ are in the lines below it:
 ``SCRIPT``      a file in the program's own language, else it reads its input; what follows is the script's
 ``SQL``         any words, of which some are texts for a database's client; else it reads its input
 ``PLUS``        any words, of which those with a ``+`` run commands
+``CALLS``       any words, of which those with more than a name are texts in the program's own language
 ``PLAIN``       any words of letters, digits and few signs
 ``STATE`` …     with any word there, the doubt of that name
 ==============  ====================================================================================================
@@ -143,6 +144,16 @@ doas: COMMAND
 pkexec: COMMAND
   --user: --disable-internal-agent
 gosu, su-exec, direnv exec: WORD COMMAND
+logsave: WORD COMMAND
+  -a -s -v
+dpkg-architecture: WORDS
+  -c=text --command=text *
+busctl: WORDS
+  --address=doubt *
+gunicorn: CALLS
+  *
+flask: CALLS
+  -A=file --app=file *
 tini: COMMAND
   -s -g -v -w -p: -e:
 dumb-init: COMMAND
@@ -307,7 +318,7 @@ wget: WORDS
   --use-askpass=text -e=doubt --execute=doubt *
 make, gmake: MAKE
   --eval=doubt -E=doubt -f: -C: -I: -j? -o: -W: *
-gcc, g++, cc, c++, clang, clang++: WORDS
+gcc, g++, cc, c++, c89, c99, cpp, clang, clang++: WORDS
   -wrapper=doubt -fplugin=doubt -specs=doubt --specs=doubt *
 go env: WORDS
   -w=doubt *
@@ -516,7 +527,7 @@ PROGRAMS = {
 READ_APART = frozenset([
     "bash", "rbash", "zsh", "sh", "dash", "ash", "fish", "csh", "tcsh", "ksh", "mksh", "ksh93", "oksh", "pwsh", "nu",
     "elvish", "xonsh", "set", "find", "[", "test", "sed", "awk", "mawk", "nawk",
-    "bfs", "cmake", "goawk", "original-awk",
+    "bfs", "cmake", "goawk", "original-awk", "service",
 ])  # fmt: skip
 """Programs whose words are read by code of their own."""
 

@@ -116,6 +116,8 @@ def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) ->
         for word in assignment.values:
             if not reader.is_number(word):
                 reader.doubt_word(Why.ARITHMETIC, word)
+    elif name == "FLASK_APP" and not _FILE.fullmatch("(" if where.value is None else where.value):
+        reader.doubt_word(Why.CODE, where)
     elif name in COMMAND_VARIABLES and assignment.values:
         read_word(reader, where, (*command.run_by, RunBy("program", name)), "sh")
 
@@ -142,7 +144,7 @@ class _Words:
         while True:
             row, operands = PROGRAMS[name]
             kinds = operands.split()
-            permuted = kinds[-1] in ("WORDS", "CONFIG", "MAKE", "SQL", "PLUS")
+            permuted = kinds[-1] in ("WORDS", "CALLS", "CONFIG", "MAKE", "SQL", "PLUS")
             if self.options(Options.of(row), permuted=permuted, declares=kinds == ["DECLARE"]):
                 return
             if kinds != ["SUBCOMMAND"]:
@@ -545,6 +547,13 @@ def _read_plus(words: _Words) -> bool:
     return True
 
 
+def _read_calls(words: _Words) -> bool:
+    for word in words.operands:
+        if not _FILE.fullmatch(word.value or "("):
+            words.doubt(Why.CODE, word)
+    return True
+
+
 def _read_plain(words: _Words) -> bool:
     for word in words.command.words[2:]:
         if not _OF_TMUX.fullmatch(word.value or "") or (word.value or "").startswith("-F"):
@@ -610,6 +619,7 @@ _OPERANDS: dict[str, Callable[[_Words], bool]] = {
     "SCRIPT": _read_script,
     "SQL": _read_sql_words,
     "PLUS": _read_plus,
+    "CALLS": _read_calls,
     "PLAIN": _read_plain,
     "CODE": _read_code,
     "STATE": _read_state,

@@ -359,6 +359,12 @@ def _cmake(reader: Reader, command: SimpleCommand) -> None:
         reader.doubt_word(Why.OPTION, command.words[1])
 
 
+def _service(reader: Reader, command: SimpleCommand) -> None:
+    """``service``: a path in the name of one leads to any program."""
+    if len(command.words) > 1 and "/" in (command.words[1].value or "/"):
+        reader.doubt_word(Why.TEXT, command.words[1])
+
+
 def _other_shell(reader: Reader, command: SimpleCommand) -> None:
     reader.doubt_word(Why.TEXT, command.words[0])
 
@@ -380,5 +386,6 @@ SPECIAL: dict[str, Callable[[Reader, SimpleCommand], None]] = {
     "goawk": _awk,
     "original-awk": _awk,
     "cmake": _cmake,
+    "service": _service,
 }
 """Programs whose words need more than a row."""
