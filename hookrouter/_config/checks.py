@@ -116,9 +116,11 @@ def _rule(value: object) -> str:
 
 
 def _event(value: object) -> str:
-    if not isinstance(value, str) or value not in {record.name for record in EVENTS.values()}:
-        hint = closest(value, [record.name for record in EVENTS.values()]) if isinstance(value, str) else None
-        raise Fault(repr(value), _EVENT.words, hint or "")
+    if not isinstance(value, str):
+        raise wrong(value, _EVENT.words)
+    names = [record.name for record in EVENTS.values()]
+    if value not in names:
+        raise Fault(repr(value), _EVENT.words, closest(value, names) or "")
     return value
 
 
@@ -136,7 +138,7 @@ def _path_or_nothing(value: object) -> str:
 
 def _loopback(value: object) -> str:
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    if host not in _OWN_HOSTS or not (port.isascii() and port.isdigit()):
+    if host not in _OWN_HOSTS or not (port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))):
         raise wrong(value, _LOOPBACK.words)
     if not 1 <= int(port) <= _MAX_PORT:
         raise wrong(value, _LOOPBACK.words)

@@ -31,7 +31,8 @@ __all__ = ["decoded", "examine", "parse", "read", "survey", "survey_project"]
 PLUGINS, SETTINGS = "plugins", "settings"
 APPROVALS, RULES = "approvals", "rules"
 
-_TOO_DEEP = "not TOML: nested too deeply"
+_DEEPEST = 100
+_TOO_DEEP = f"not TOML: nested too deeply; allowed: {_DEEPEST} levels"
 
 
 def read(path: str, last_good: Config, tables: Callable[[], Mapping[str, str]] | None = None) -> Config:
@@ -69,14 +70,34 @@ def decoded(content: bytes) -> str:
 def parse(content: bytes) -> tuple[dict[str, Any] | None, list[Problem]]:
     """Return what a file holds, or None and why it is no TOML."""
     try:
-        return tomllib.loads(decoded(content)), []
+        raw = tomllib.loads(decoded(content))
+        if not _is_too_deep(raw):
+            return raw, []
+        text = _TOO_DEEP
     except UnicodeDecodeError as error:
         text = f"found a byte that is not UTF-8 at position {error.start}; allowed: TOML in UTF-8"
     except tomllib.TOMLDecodeError as error:
         text = f"not TOML: {error}"
+    except ValueError:
+        # Python does not read a number of thousands of digits, and its parser lets that through as it is.
+        text = "not TOML: found a number of too many digits; allowed: whole numbers of 64 bits"
     except RecursionError:
         text = _TOO_DEEP
     return None, [Problem("", text)]
+
+
+def _is_too_deep(raw: Mapping[str, object]) -> bool:
+    """Whether tables and lists are nested deeper than all that looks at them can follow: dotted keys may be."""
+    level: list[object] = [raw]
+    for _ in range(_DEEPEST):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+        ]
+        if not level:
+            return False
+    return True
 
 
 def examine(content: bytes, tables: Mapping[str, str] = NO_ITEMS) -> list[Problem]:

@@ -8,7 +8,7 @@ asked for: no text into a number, no text into a list of letters. Imports cattrs
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 import attrs
 import cattrs
@@ -45,6 +45,7 @@ _VARIABLE, _FILE = "_env", "_file"
 _PLACES = {_VARIABLE: "the name of an environment variable", _FILE: "an absolute path, or one that begins with ~"}
 INDIRECT = tuple(_PLACES)
 _HIDDEN = "(hidden)"
+_LARGEST = 2**63 - 1
 _NOT_SHOWN = "found a value that is not shown"
 
 T = TypeVar("T")
@@ -184,8 +185,16 @@ def _found(value: object) -> str:
         return "a list" if value else "an empty list"
     if isinstance(value, bool):
         return str(value).lower()
+    if _is_too_large(value):
+        # Python does not write one of thousands of digits.
+        return f"a whole number above {_LARGEST}" if value > 0 else f"a whole number below -{_LARGEST}"
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _is_too_large(value: object) -> TypeGuard[int]:
+    """Whether it is a number that neither TOML nor every reader of JSON has."""
+    return isinstance(value, int) and not -_LARGEST <= value <= _LARGEST
 
 
 def plain(value: object) -> object:
@@ -196,6 +205,8 @@ def plain(value: object) -> object:
         return each(enumerate(value), plain, list)
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong(value, "a finite number")
+    if _is_too_large(value):
+        raise wrong(value, "a whole number of 64 bits")
     if not isinstance(value, (str, int, float)):
         raise wrong(value, "a text in quotes instead of a date or time")
     return value

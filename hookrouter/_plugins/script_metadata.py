@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from hookrouter.util.text import describe_value
+
 __all__ = ["why_unmet"]
 
 _BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -35,15 +37,17 @@ def why_unmet(source: str) -> str:
     lines = found[0].group("content").splitlines()
     try:
         document = tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in lines))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         return f"its block # /// script is no TOML: {error}"
     wanted, python = document.get("dependencies", []), document.get("requires-python", "")
     if not isinstance(wanted, list) or not all(isinstance(one, str) for one in wanted):
-        return f"dependencies in its block # /// script is {wanted!r}; allowed: a list of requirements, as texts"
+        shown = describe_value(wanted)
+        return f"dependencies in its block # /// script is {shown}; allowed: a list of requirements, as texts"
     try:
         here = ".".join(map(str, sys.version_info[:3]))
         if not isinstance(python, str) or not SpecifierSet(python).contains(here, prereleases=True):
-            return f"it needs Python {python}, and this is {here}"
+            shown = python if isinstance(python, str) else describe_value(python)
+            return f"it needs Python {shown}, and this is {here}"
         missing = [one for one in wanted if not _is_met(Requirement(one))]
     except (InvalidRequirement, InvalidSpecifier) as error:
         return f"its block # /// script: {error}"

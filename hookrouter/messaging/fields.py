@@ -119,7 +119,8 @@ def host_and_port(value: str) -> str:
     """Return an address ``HOST:PORT``. Raises ValueError for what is none."""
     host, _, port = value.rpartition(":")
     is_host = host and (":" not in host or host.startswith("[")) and host.isprintable() and "/" not in host
-    if not is_host or not (port.isascii() and port.isdigit() and 1 <= int(port) <= _LAST_PORT):
+    is_port = port.isascii() and port.isdigit() and len(port) <= len(str(_LAST_PORT)) and 1 <= int(port) <= _LAST_PORT
+    if not is_host or not is_port:
         refuse(value, ADDRESS)
     return value
 

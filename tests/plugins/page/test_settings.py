@@ -19,6 +19,7 @@ from hookrouter_page.settings import PageSettings
         ('address = "8790"', "address"),
         ('address = "a:b:1"', "address"),
         ('address = "localhost:65536"', "address"),
+        (f'address = "localhost:{"1" * 5000}"', "address"),
         ('url = "https://example.org/under"', "url"),
         ('url = "https://user@example.org"', "url"),
         ('user_header = "X User"', "user_header"),

@@ -193,3 +193,36 @@ def test_the_empty_device_is_an_empty_file(home: Home) -> None:
 def test_below_the_empty_device_is_no_file(tmp_path: Path) -> None:
     environ = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
     assert load(Home.from_environ({**environ, "HOME": os.devnull}, "linux")) == Config()
+
+
+DIGITS = "1" * 5000
+"""More than Python reads or writes as a decimal number."""
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (f"[answer]\nwait = {DIGITS}", "a number of too many digits; allowed: whole numbers of 64 bits"),
+        (f"[answer]\nwait = 0x{DIGITS}", "answer.wait: found a whole number above"),
+        (f"[answer]\nreminders = 0x{DIGITS}", "answer.reminders: found a whole number above"),
+        (f"[plugins.guard.settings]\nlimit = 0x{DIGITS}", "plugins.guard.settings.limit: found a whole number above"),
+        (f"[gateways.x]\ntype = 'inbox'\nn = [0x{DIGITS}]", "gateways.x.n[0]: found a whole number above"),
+        ("[gateways.x]\ntype = 'inbox'\nn = -9223372036854775809", "allowed: a whole number of 64 bits"),
+        (f"[[scripts]]\ncommand = 'x'\nevent = 0x{DIGITS}", "scripts[0].event: found a whole number above"),
+        (f"[serve]\nhttp = '127.0.0.1:{DIGITS}'", "allowed: 127.0.0.1:PORT"),
+        (f"{'a.' * 5000}b = 1", "nested too deeply"),
+        (f"[answer]\n{'a.' * 5000}b = 1", "nested too deeply"),
+        (f"[plugins.other.settings]\n{'a.' * 5000}b = 1", "nested too deeply"),
+        (f"[{'a.' * 5000}b]", "nested too deeply"),
+    ],
+)
+def test_a_file_that_python_does_not_follow_has_problems_and_guards_stay_closed(
+    home: Home, lines: str, said: str
+) -> None:
+    closed = '[plugins.guard]\non_error = "closed"\n'
+    assert written(home, closed).plugin("guard").on_error == "closed"
+    for text in (f"{lines}\n", f"{lines}\n{closed}"):
+        for config in (written(home, text), load(home)):
+            assert config.plugin("guard").on_error == "closed"
+            (problem,) = config.problems
+            assert said in problem
