@@ -432,7 +432,8 @@ class _HookRun:
         texts = [said] if said else []
         if event == "SessionStart":
             texts = [*_problems(plugins), *_of_project(self._project, self._environ, self._call.payload.get("cwd"))]
-        return [f"hookrouter: {text}" for text in texts]
+        # They quote the file's keys, and what plugins raise: on a line of hookrouter's own, of a terminal.
+        return [printable(f"hookrouter: {text}") for text in texts]
 
     def _services(self, plugins: Plugins) -> Services:
         from hookrouter.context import Services

@@ -53,6 +53,14 @@ def test_a_new_session_is_told_at_its_start_in_any_case(place: Place) -> None:
     assert "the defaults hold" in place.hook("SessionStart", "s-3")
 
 
+@pytest.mark.parametrize("event", ["Stop", "SessionStart"])
+def test_what_a_key_says_steers_no_terminal_and_begins_no_line(place: Place, event: str) -> None:
+    place.write('[answer]\n"a\\u001b[2J\\nhookrouter: all is well" = 1\n')
+    shown = place.hook(event)
+    assert r"answer.a\x1b[2J\x0ahookrouter: all is well: unknown key" in shown
+    assert "\x1b" not in shown
+
+
 def test_the_start_of_a_session_counts_as_told(place: Place) -> None:
     place.write(BROKEN)
     assert place.hook("SessionStart").count("answer.remind_aftr") == 1
