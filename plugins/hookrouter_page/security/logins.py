@@ -110,7 +110,8 @@ class Logins:
         login, _ = read
         named, browser = (printable(text)[:LONGEST_TEXT] for text in (who, device))
         at = iso()
-        self.records.forget(self._seconds)
+        # Not while a link of its time may still hold: that it was used would not be known.
+        self.records.forget(max(self._seconds, 2 * LINK_SECONDS))
         if not self.records.begin(LoginRecord(login.id, login.role, named, browser, at, at)):
             raise LoginError("this login link was used before: each works once")
         return login, str(self._signer("login").dumps(login._asdict()))

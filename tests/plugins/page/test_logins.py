@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,6 +57,18 @@ def test_a_link_works_once(page: Page) -> None:
         page.logins.enter(token, "mallory", "")
     [record] = page.logins.records.all()
     assert (record.id, record.who, record.device.isprintable()) == (login.id, "anna", True)
+
+
+def test_a_link_works_once_where_logins_hold_for_less_than_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logins = Logins(Home.in_folder(str(tmp_path)), PageSettings(login_days=0.01), MemoryStore())
+    token = logins.link_token(VIEW)
+    began = time.time()
+    logins.enter(token, "anna", "")
+    monkeypatch.setattr(time, "time", lambda: began + LINK_SECONDS - 10)
+    with pytest.raises(LoginError, match="used before"):
+        logins.enter(token, "mallory", "")
 
 
 def test_one_login_is_ended_and_the_others_hold(page: Page) -> None:
