@@ -124,7 +124,10 @@ def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
         else:
             typer.echo(f"ended: {printable(end)}")
         return 0
-    found = records.all()
+    try:
+        found = known.holding()
+    except OSError as error:
+        return _told(printable(f"nobody can log in: {error}"), as_json=as_json)
     if as_json:
         shown = ("id", "role", "who", "device", "at", "seen_at")
         echo_json({"logins": [{key: getattr(one, key) for key in shown} for one in found]})

@@ -22,6 +22,8 @@ __all__ = ["KIND", "LoginRecord", "LoginRecords"]
 
 KIND = DocumentKind("login", shared=True)
 VERSION = 1
+_OPTIONAL = {"secret_mark": ""}
+"""What records of before do not have."""
 
 SEEN_SECONDS = 600.0
 """Seconds after which it is noted again that a login is used."""
@@ -50,6 +52,8 @@ class LoginRecord(NamedTuple):
     """When it was used last, to some minutes."""
     ended_at: str = ""
     """When it was ended; empty while it holds."""
+    secret_mark: str = ""
+    """What tells the page's secret that signed it from another one; empty in a record of before."""
 
 
 class LoginRecords:
@@ -76,7 +80,7 @@ class LoginRecords:
         return _merged([_record(name, self._store.read(KIND, name)), self._elsewhere.get(name)])
 
     def all(self) -> list[LoginRecord]:
-        """Return all that hold, the one that was used last first."""
+        """Return all that nobody has ended, the one that was used last first."""
         here = {name: _record(name, document) for name, document in self._store.entries(KIND)}
         merged = [_merged([here.get(name), self._elsewhere.get(name)]) for name in {*here, *self._elsewhere}]
         found = [one for one in merged if one is not None and not one.ended_at]
@@ -144,7 +148,7 @@ def _record(name: str, document: Mapping[str, object] | None) -> LoginRecord | N
     """Read a document; one that is none of ours stands for a login that was ended, so that it lets nobody in."""
     if document is None:
         return None
-    texts = {field: document.get(field) for field in LoginRecord._fields if field != "id"}
+    texts = {field: document.get(field, _OPTIONAL.get(field)) for field in LoginRecord._fields if field != "id"}
     if document.get("version") != VERSION or not all(isinstance(text, str) for text in texts.values()):
         return LoginRecord(name, "", "", "", "", "", "unreadable")
     return LoginRecord(name, **{field: str(text) for field, text in texts.items()})

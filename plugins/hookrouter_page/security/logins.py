@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from hookrouter.util.clock import iso, now
+from hookrouter.util.clock import seconds as moment
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import printable
 from hookrouter_page.security.answer_link import page_secret, page_secret_file
@@ -112,7 +113,7 @@ class Logins:
         at = iso()
         # Not while a link of its time may still hold: that it was used would not be known.
         self.records.forget(max(self._seconds, 2 * LINK_SECONDS))
-        if not self.records.begin(LoginRecord(login.id, login.role, named, browser, at, at)):
+        if not self.records.begin(LoginRecord(login.id, login.role, named, browser, at, at, secret_mark=self._mark())):
             raise LoginError("this login link was used before: each works once")
         return login, str(self._signer("login").dumps(login._asdict()))
 
@@ -132,6 +133,18 @@ class Logins:
         self.records.note_use(record)
         return login
 
+    def holding(self) -> list[LoginRecord]:
+        """Return the records of the logins that hold, the one that was used last first. Raises OSError and StoreError.
+
+        Not those of another secret, or of before ``login_days``, whose records nobody has ended.
+        """
+        known = ("", self._mark())
+        return [one for one in self.records.all() if one.secret_mark in known and not self._is_over(one)]
+
+    def _is_over(self, record: LoginRecord) -> bool:
+        began = moment(record.at)
+        return began is not None and now() - began > self._seconds
+
     def csrf_token(self, name: str) -> str:
         """Return what a form sends to show that this page made it, for whoever ``name`` stands for. Raises OSError."""
         key = f"csrf\0{self._read_secret()}\0{name}".encode("utf-8", "replace")
@@ -149,6 +162,9 @@ class Logins:
         if role not in ROLES or not isinstance(name, str):
             return None
         return Login(role, name), now() - signed.timestamp()
+
+    def _mark(self) -> str:
+        return hmac.new(self._read_secret().encode(), b"hookrouter page login", hashlib.sha256).hexdigest()[:16]
 
     def _signer(self, salt: str) -> URLSafeTimedSerializer:
         return URLSafeTimedSerializer(

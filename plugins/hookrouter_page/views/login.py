@@ -62,7 +62,7 @@ async def _leave(request: Request) -> Response:
 @seeing
 async def _list(request: Request) -> Response:
     state = state_of(request)
-    return state.draw(request, "logins.html", logins=state.logins.records.all())
+    return state.draw(request, "logins.html", logins=state.logins.holding())
 
 
 @acting

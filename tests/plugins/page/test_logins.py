@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookrouter.storage.home import Home
+from hookrouter.storage.secret_file import renew_secret
 from hookrouter.util.text import printable
 from hookrouter_page.security import logins as module
 from hookrouter_page.security.login_records import KIND
@@ -82,6 +83,29 @@ def test_one_login_is_ended_and_the_others_hold(page: Page) -> None:
     assert [one.id for one in page.logins.records.all()] == [second.id]
     with pytest.raises(LoginError, match="used before"):
         page.logins.enter(token, "anna", "")
+
+
+def test_a_login_of_another_secret_or_of_before_login_days_is_not_listed(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, cookie = page.logins.enter(page.logins.link_token(FULL), "anna", "")
+    renew_secret(str(tmp_path / "home" / "state" / "page-secret"))
+    assert page.logins.login(cookie) is None
+    assert page.logins.holding() == []
+    login, _ = page.logins.enter(page.logins.link_token(FULL), "anna", "")
+    [record] = page.logins.holding()
+    assert record.id == login.id
+    later = time.time() + page.logins.seconds + 60
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert page.logins.holding() == []
+
+
+def test_a_login_of_an_older_version_is_listed(page: Page) -> None:
+    login, _ = page.logins.enter(page.logins.link_token(FULL), "anna", "")
+    document = dict(page.store.read(KIND, login.id) or {})
+    del document["secret_mark"]
+    page.store.write(KIND, login.id, document)
+    assert [one.id for one in page.logins.holding()] == [login.id]
 
 
 def test_a_link_of_before_lets_nobody_in(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
