@@ -26,7 +26,7 @@ from hookrouter_page.reading.sessions import Sessions
 from hookrouter_page.reading.stories import StoryIndex
 from hookrouter_page.security.guard import user_of
 from hookrouter_page.security.login_records import KIND as LOGIN
-from hookrouter_page.security.logins import COOKIE, VIEW, Logins
+from hookrouter_page.security.logins import VIEW, Logins
 from hookrouter_page.settings import PageSettings
 from hookrouter_page.tasks import Tasks
 
@@ -112,8 +112,7 @@ class PageState:
 
     def login(self, request: Request) -> Login | None:
         """Return who is logged in at a browser. Raises OSError and StoreError if that cannot be read."""
-        cookie = request.cookies.get(COOKIE, "") if request.scope.get("root_path") else ""
-        return self.logins.login(cookie) if cookie else None
+        return self.logins.login_of(request.headers.getlist("cookie")) if request.scope.get("root_path") else None
 
     def user(self, request: Request) -> str:
         """Return the name under which a browser's person answers."""

@@ -29,6 +29,8 @@ from hookrouter_page.security.answer_link import page_secret, page_secret_file
 from hookrouter_page.security.login_records import LONGEST_TEXT, LoginRecord, LoginRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
     from hookrouter_page.settings import PageSettings
@@ -49,6 +51,7 @@ _NEW_SECONDS = 60.0
 """For how long a login of another machine need not be known here yet."""
 
 _LONGEST = 1024
+_MOST_COOKIES = 10
 
 
 class LoginError(HookrouterError):
@@ -116,6 +119,17 @@ class Logins:
         if not self.records.begin(LoginRecord(login.id, login.role, named, browser, at, at, secret_mark=self._mark())):
             raise LoginError("this login link was used before: each works once")
         return login, str(self._signer("login").dumps(login._asdict()))
+
+    def login_of(self, headers: Iterable[str]) -> Login | None:
+        """Return the login that a request's ``Cookie`` headers bring; None without one. Raises OSError and StoreError.
+
+        Any server of this host may have put a cookie of the same name beside the page's: each is tried, and a browser
+        sends the one with the longest path first.
+        """
+        pairs = (pair.strip().partition("=") for header in headers for pair in header.split(";"))
+        values = [value.strip() for name, _, value in pairs if name == COOKIE]
+        found = (self.login(value) for value in values[:_MOST_COOKIES])
+        return next((login for login in found if login is not None), None)
 
     def login(self, cookie: str) -> Login | None:
         """Return the login of a cookie; None if it is none, or over. Raises OSError and StoreError."""

@@ -85,6 +85,15 @@ def test_one_login_is_ended_and_the_others_hold(page: Page) -> None:
         page.logins.enter(token, "anna", "")
 
 
+def test_a_cookie_of_another_server_of_this_host_does_not_hide_the_pages_own(page: Page) -> None:
+    login, cookie = page.logins.enter(page.logins.link_token(FULL), "anna", "")
+    for header in (f"hookrouter={cookie}; hookrouter=x", f"hookrouter=x; a=b;hookrouter={cookie}"):
+        assert page.logins.login_of([header]) == login
+    assert page.logins.login_of(["a=b", f"hookrouter={cookie}"]) == login
+    assert page.logins.login_of([f"xhookrouter={cookie}; hookrouter; =; hookrouter=\xff{cookie}"]) is None
+    assert page.logins.login_of([]) is None
+
+
 def test_a_login_of_another_secret_or_of_before_login_days_is_not_listed(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
