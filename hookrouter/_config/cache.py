@@ -12,7 +12,7 @@ import stat
 
 from hookrouter.config import Config, PluginConfig
 from hookrouter.storage.home import DocumentKind
-from hookrouter.storage.own_file import keep_own_json, read_own_json
+from hookrouter.storage.own_file import keep_own_json, read_own_json, read_trusted
 from hookrouter.util.filenames import digest
 from hookrouter.util.value import NO_ITEMS, decode
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookrouter.storage.home import Home
     from hookrouter.storage.interface import DocumentStore
 
-__all__ = ["ALARM", "KIND", "config_name", "file_key", "forget", "keep", "load"]
+__all__ = ["ALARM", "KIND", "config_name", "file_key", "forget", "keep", "load", "read_config"]
 
 KIND = DocumentKind("config")
 """The kind of the document in the state folder, and of its lock."""
@@ -96,6 +96,21 @@ def file_key(path: str) -> list[object] | None:
         return None if is_missing and _is_removed(path) else [path, -1, -1, -1, -1]
     # The time of the last change of permissions too: a file that could not be read may be readable now.
     return [path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
+
+
+def read_config(path: str) -> bytes | None:
+    """Return what a ``config.toml`` holds; None if there is none. Raises OSError if it cannot be read.
+
+    So also for a link that leads nowhere: what it leads to may not be mounted at the moment.
+    """
+    try:
+        return read_trusted(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if file_key(path) is None:
+            return None
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(error.errno, "it is behind a link that leads nowhere", path) from None
+        raise
 
 
 def _is_removed(path: str) -> bool:

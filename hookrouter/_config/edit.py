@@ -7,14 +7,13 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrouter._config.cache import KIND, config_name
+from hookrouter._config.cache import KIND, config_name, read_config
 from hookrouter._config.reader import examine, parse
 from hookrouter._config.toml_edit import TomlEditError, set_value
 from hookrouter.storage.documents import replace_file
 from hookrouter.storage.engine import open_store
 from hookrouter.storage.home import ensure
 from hookrouter.storage.interface import StoreError
-from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.value import NO_ITEMS
 
@@ -55,9 +54,7 @@ def change(
 def content_of(home: Home) -> bytes | None:
     """Return what the file holds; None if there is none. Raises ConfigEditError if it cannot be read."""
     try:
-        return read_trusted(os.path.realpath(home.config_file))
-    except FileNotFoundError:
-        return None
+        return read_config(home.config_file)
     except OSError as error:
         raise ConfigEditError(f"{home.config_file}: cannot be read: {error.strerror or error}") from None
 
@@ -90,7 +87,7 @@ def _editing(home: Home) -> Iterator[None]:
 def _change(file: str, path: tuple[str, ...], value: bool | list[str], tables: Mapping[str, str]) -> ConfigChange:
     # A link to a file that is kept elsewhere stays one.
     target = os.path.realpath(file)
-    content = _content(target)
+    content = read_config(file) or b""
     raw, problems = parse(content)
     if raw is None:
         raise ConfigEditError(f"{file}: {problems[0].line}; correct the file first")
@@ -110,10 +107,3 @@ def _change(file: str, path: tuple[str, ...], value: bool | list[str], tables: M
     ensure(os.path.dirname(target))
     replace_file(target, mark + edited.encode(), durable=True)
     return ConfigChange(file, changed=True)
-
-
-def _content(path: str) -> bytes:
-    try:
-        return read_trusted(path)
-    except FileNotFoundError:
-        return b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrouter._config.cache import read_config
 from hookrouter._config.reader import decoded, parse, survey
 from hookrouter._config.schema import HOLDING, keys_of
 from hookrouter._config.toml_lines import lines_of
@@ -25,7 +26,6 @@ from hookrouter.config import (
 from hookrouter.sharing import sharing
 from hookrouter.storage.home import HOME_VARIABLE
 from hookrouter.storage.interface import StoreError
-from hookrouter.storage.own_file import read_trusted
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import closest, describe_error
 
@@ -95,9 +95,7 @@ def home_source(environ: Mapping[str, str]) -> str:
 def read_lines(path: str) -> tuple[bytes, dict[str, int]]:
     """Return the content of config.toml and the line of each key; empty if there is none. Raises ConfigError."""
     try:
-        content = read_trusted(path)
-    except FileNotFoundError:
-        return b"", {}
+        content = read_config(path) or b""
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
     return content, {} if parse(content)[0] is None else lines_of(decoded(content))

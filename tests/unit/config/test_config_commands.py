@@ -518,6 +518,25 @@ def test_a_link_to_the_file_stays_a_link(file: Path, run: Any, tmp_path: Path) -
     assert kept.read_text() == "# kept\n\n[plugins.guard]\nenabled = false\n"
 
 
+def test_a_link_that_leads_nowhere_is_no_missing_file(file: Path, run: Any, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "config.toml").write_text('[plugins.guard]\non_error = "closed"\n')
+    file.symlink_to(disk / "config.toml")
+    assert run("config", "check").code == 0
+    disk.rename(tmp_path / "unmounted")
+    said = f"{file}: cannot be read: it is behind a link that leads nowhere"
+    for command in ("check", "show"):
+        done = run("config", command)
+        assert (done.code, said in done.err) == (2, True)
+    assert "a link that leads nowhere" in run("plugins", "disable", "parts").err
+    assert "cannot be read" in run("init", "--guards").err
+    [found] = [finding for finding in examine(Application.from_environ()) if finding.check == "config"]
+    assert (found.level, said in found.message) == ("error", True)
+    assert not disk.exists()
+    assert Application.from_environ().config.plugin("guard").on_error == "closed"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
