@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrouter._config.cache import load
-from hookrouter._plugins.index import OwnSettings, cache_file, declared_tables, read_fresh
+from hookrouter._plugins.index import OwnSettings, cache_file, declared_tables, read_cache, read_fresh
 from hookrouter.storage.own_file import read_own_json, write_own_json
 from hookrouter.util import fastjson
 from hookrouter.util.filenames import digest
@@ -45,8 +45,19 @@ def load_index(home: Home, environ: Mapping[str, str], *, anew: bool = False) ->
 
 
 def load_config(home: Home, environ: Mapping[str, str], changed: Callable[[bool], None] | None = None) -> Config:
-    """Return the configuration of a home, in which plugins may have tables: :func:`hookrouter._config.cache.load`."""
-    return load(home, changed, lambda: declared_tables(load_index(home, environ)))
+    """Return the configuration of a home, in which plugins may have tables: :func:`hookrouter._config.cache.load`.
+
+    If the environment cannot be read, as while hookrouter is being installed, those of the last index count: what the
+    file says of guards holds in any case.
+    """
+
+    def tables() -> Mapping[str, str]:
+        try:
+            return declared_tables(load_index(home, environ))
+        except Exception:  # noqa: BLE001 - whatever a scan raises
+            return declared_tables(read_cache(home))
+
+    return load(home, changed, tables)
 
 
 def resolve_settings(

@@ -13,7 +13,7 @@ from hookrouter import Context, hookimpl
 from hookrouter._config.reader import survey
 from hookrouter._inspection.inspector import own_table
 from hookrouter._plugins.discovery import load_config
-from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.index import DiscoveredPlugin, write_cache
 from hookrouter.cli.main import main
 from hookrouter.replies import StopReply
 from hookrouter.storage.home import Home
@@ -153,6 +153,25 @@ def test_a_file_is_read_anew_once_its_plugin_is_there(run: Any, site: Path, caps
     main(["plugins", "list"])
     capsys.readouterr()
     assert run(text, ["config", "check"])[1]["problems"] == []
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_guard_stays_closed_while_it_is_not_known_who_has_a_table(
+    hookrouter_home: Path, monkeypatch: pytest.MonkeyPatch, knows: bool
+) -> None:
+    home = Home.in_folder(str(hookrouter_home))
+    if knows:
+        plugin = DiscoveredPlugin(name="truck", value="truck", table="carrier")
+        write_cache(home, (plugin,), {})
+
+    def not_whole(_home: Home) -> None:
+        raise ImportError("hookrouter is being installed")
+
+    monkeypatch.setattr("hookrouter._plugins.scan.scan", not_whole)
+    (hookrouter_home / "config.toml").write_text('[carrier]\nspeed = 4\n[plugins.guard]\non_error = "closed"\n')
+    config = load_config(home, {"HOOKROUTER_NO_CACHE": "1"})
+    assert config.plugin("guard").on_error == "closed"
+    assert config.plugin("truck").settings == ({"speed": 4} if knows else {})
 
 
 def test_of_two_plugins_with_one_table_the_second_is_broken(run: Any, site: Path) -> None:
