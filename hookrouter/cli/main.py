@@ -20,6 +20,7 @@ from hookrouter.cli.errors import CommandError
 from hookrouter.cli.output import OutputLostError, flush_output, prepare_output
 from hookrouter.cli.terminal import COMPLETION_VARIABLE
 from hookrouter.storage.home import HomeError
+from hookrouter.storage.interface import StoreError
 from hookrouter.util.text import describe_error, did_you_mean, printable
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         _say("aborted")
         return 1
-    except (CommandError, HomeError) as error:
+    except (CommandError, HomeError, StoreError) as error:
         _say(str(error))
         _echo_error(arguments, str(error))
         return 2

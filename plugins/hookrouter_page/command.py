@@ -20,7 +20,7 @@ from hookrouter.serving.resident import extra_missing
 from hookrouter.storage.home import ensure
 from hookrouter.util.clock import local
 from hookrouter.util.errors import HookrouterError
-from hookrouter.util.text import printable
+from hookrouter.util.text import describe_error, printable
 from hookrouter_page.security.answer_link import page_secret_problem
 from hookrouter_page.settings import PageSettings
 
@@ -87,7 +87,10 @@ def open_page(
         return _look(app, known, end, as_json=as_json)
     if problem := _problem(app) or page_secret_problem(app.home, page):
         return _told(printable(problem), as_json=as_json)
-    address = f"{page.base_url}/login/{known.link_token(role)}"
+    try:
+        address = f"{page.base_url}/login/{known.link_token(role)}"
+    except OSError as error:
+        return _told(printable(f"nobody can log in to the page: {describe_error(error)}"), as_json=as_json)
     if as_json:
         echo_json({"url": address, "role": role, "base_url": page.base_url + known.root})
         return 0
@@ -95,7 +98,10 @@ def open_page(
     if qr:
         _show_qr(address)
     elif not no_browser and sys.stdout.isatty():
-        webbrowser.open(_opening_file(app.home, address).as_uri())
+        try:
+            webbrowser.open(_opening_file(app.home, address).as_uri())
+        except OSError as error:
+            typer.echo(printable(f"hookrouter open: no browser is opened: {describe_error(error)}"), err=True)
     return 0
 
 
@@ -127,7 +133,7 @@ def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
     try:
         found = known.holding()
     except OSError as error:
-        return _told(printable(f"nobody can log in: {error}"), as_json=as_json)
+        return _told(printable(f"nobody can log in to the page: {describe_error(error)}"), as_json=as_json)
     if as_json:
         shown = ("id", "role", "who", "device", "at", "seen_at")
         echo_json({"logins": [{key: getattr(one, key) for key in shown} for one in found]})
@@ -167,7 +173,10 @@ def _problem(app: Services) -> str:
                 return f"no router serves the page: {error}; start one with: hookrouter serve"
             if not is_started:
                 is_started = True
-                app.start_router()
+                try:
+                    app.start_router()
+                except OSError as failed:
+                    return f"no router serves the page, and none can be started: {describe_error(failed)}"
         else:
             if page is not None:
                 return "" if page.get("url") else str(page.get("problem", ""))

@@ -16,6 +16,7 @@ from hookrouter._commands import BUILT_IN, GROUPS, contributed
 from hookrouter._plugins.registry import NOT_INSTALLED
 from hookrouter.cli.main import main
 from hookrouter.hookspecs.commands import Command
+from hookrouter.storage.interface import StoreError
 from hookrouter.testing.plugins import write_plugin
 
 if TYPE_CHECKING:
@@ -141,6 +142,20 @@ def test_a_wrong_command_line_is_explained_without_a_traceback(
     assert captured.out == ""
     assert message in captured.err
     assert "Traceback" not in captured.err
+
+
+def test_a_state_folder_that_cannot_be_used_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Refused:
+        def main(self, **_given: object) -> None:
+            raise StoreError("cannot lock it: Read-only file system")
+
+    monkeypatch.setattr("hookrouter.cli.main.command_line", Refused)
+    assert main(["questions", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "hookrouter: cannot lock it: Read-only file system\n"
+    assert json.loads(captured.out) == {"error": "cannot lock it: Read-only file system"}
 
 
 @pytest.mark.usefixtures("greeter")
