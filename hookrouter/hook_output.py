@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["HookOutcome", "read_output"]
 
+_BLANK = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What Claude Code takes for white space around a document: not all that Python does, and the byte order mark, too."""
+
 _PREVENTING = 2
 """The exit code by which a hook blocks."""
 
 _BLOCKED = "Blocked by hook"
+_TOO_DEEP = "its stdout is no JSON: the document is nested too deeply"
 _SILENT = "No stderr output"
 
 _REASONED = ("PreToolUse", "PreModelSwitch")
@@ -125,36 +129,57 @@ def read_output(event: str, label: str, exit_code: int, stdout: str, stderr: str
         return _blocked(event, label, stderr, document or {})
     if document is not None:
         said = _said(event, document)
-        return HookOutcome(_plain(event, stdout.strip()) if said is None and event in _TEXT else said)
+        return HookOutcome(_plain(event, stdout.strip(_BLANK)) if said is None and event in _TEXT else said)
     if exit_code:
         ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
         return HookOutcome(None, f"{ended}: {stderr.strip() or _SILENT}")
-    return HookOutcome(None, fault) if fault else HookOutcome(_plain(event, stdout.strip()))
+    return HookOutcome(None, fault) if fault else HookOutcome(_plain(event, stdout.strip(_BLANK)))
 
 
 def _document(stdout: str) -> Mapping[str, Any] | None:
     """Return the JSON document that stdout is; None for plain text. Raises ValueError for what is neither."""
-    text = stdout.strip()
+    text = stdout.strip(_BLANK)
     if not text.startswith("{") or not text.endswith("}"):
         return None
     try:
         document = fastjson.loads(text)
-    except ValueError as error:
-        if _begins_with_document(text):
+        # What cannot be written again would take what other hooks say with it.
+        fastjson.dumps(document)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError:
+        document, end = _first_document(text)
+        if end < len(text):
+            # With more behind it, Claude Code takes it for plain text.
             return None
-        raise ValueError(f"its stdout is no JSON: {error}") from None
     return document if isinstance(document, dict) else None
 
 
-def _begins_with_document(text: str) -> bool:
-    """Whether a JSON document stands at the beginning, with more behind it: Claude Code takes that for plain text."""
+def _first_document(text: str) -> tuple[object, int]:
+    """Return the JSON document at the beginning of a text, and where it ends. Raises ValueError if none is there.
+
+    A number that is too large for Claude Code is null, as what it writes of it.
+    """
     import json
 
+    decoder = json.JSONDecoder(parse_float=_number, parse_int=_number, parse_constant=_refused)
     try:
-        json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return decoder.raw_decode(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError as error:
+        raise ValueError(f"its stdout is no JSON: {error}") from None
+
+
+def _number(spelled: str) -> float | int | None:
+    value = float(spelled)
+    if abs(value) == float("inf"):
+        return None
+    return value if {".", "e", "E"}.intersection(spelled) else int(spelled)
+
+
+def _refused(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _check(event: str, document: Mapping[str, Any]) -> None:

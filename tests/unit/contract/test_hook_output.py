@@ -40,6 +40,9 @@ DENIED = own("PreToolUse", permissionDecision="deny", permissionDecisionReason="
         ("PreToolUse", 0, f"{DENIED} trailing", "", None, None),
         ("PreToolUse", 0, DENIED + DENIED, "", None, None),
         ("PreToolUse", 0, "[1]", "", None, None),
+        ("PreToolUse", 0, f"\ufeff{DENIED}\n", "", "deny", "r"),
+        ("PreToolUse", 0, f"\x1c{DENIED}", "", None, None),
+        pytest.param("PreToolUse", 0, f'{{"x":{"1" * 5000},{DENIED[1:]}', "", "deny", "r", id="large"),
         ("PermissionRequest", 2, "", "no", None, None),
         ("PermissionRequest", 0, '{"decision":"block","reason":"x"}', "", None, None),
         (
@@ -82,6 +85,12 @@ def test_a_verdict_is_read_as_the_client_reads_it(
         ("PreCompact", '{"decision": "block", "reason": "no"}', {}),
         ("PostToolUse", own("PostToolUse", updatedToolOutput=0), {"updatedToolOutput": 0}),
         ("PreToolUse", own("PreToolUse", updatedInput={"command": "ls"}), {"updatedInput": {"command": "ls"}}),
+        # Larger than any number of JavaScript's.
+        (
+            "PreToolUse",
+            own("PreToolUse", updatedInput={"a": "N", "b": 7, "c": 0.5}).replace('"N"', "1e999"),
+            {"updatedInput": {"a": None, "b": 7, "c": 0.5}},
+        ),
     ],
 )
 def test_what_else_is_said_reaches_claude(event: str, stdout: str, output: object) -> None:
@@ -96,6 +105,8 @@ def test_what_else_is_said_reaches_claude(event: str, stdout: str, output: objec
         (127, "text", "ended with exit code 127: bad"),
         (-9, "", "was ended by signal 9: bad"),
         (0, "{bad}", "its stdout is no JSON: "),
+        (0, '{"decision":"block","x":NaN}', "its stdout is no JSON: NaN is not JSON"),
+        pytest.param(0, f'{{"x":{"[" * 2000}{"]" * 2000}}}', "its stdout is no JSON: the document is", id="deep"),
         (0, '{"decision":5}', 'its "decision" is neither approve nor block'),
         (0, '{"continue":"no"}', 'its "continue" is a JSON string'),
         (0, '{"hookSpecificOutput":{"permissionDecision":"deny"}}', 'its "hookSpecificOutput" does not have '),
