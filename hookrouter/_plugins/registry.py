@@ -244,6 +244,18 @@ class Plugins:
             if self.config(info.name).on_error == "closed" and not wanted.isdisjoint(_possible_hooks(info))
         ]
 
+    def broken_fail_open(self, hooks: Sequence[str], value: str | None, *, wakes: bool = False) -> list[PluginInfo]:
+        """Return the broken plugins without which a call goes on though they were known to listen to it.
+
+        The arguments are as :meth:`called` has them.
+        """
+        return [
+            info
+            for info in self.broken()
+            if self.config(info.name).on_error != "closed"
+            and any(hook in info.hooks and info.takes(hook, value, wakes=wakes) for hook in hooks)
+        ]
+
     def guards(self, infos: Iterable[PluginInfo]) -> list[str]:
         """Return the names of those plugins that are set to fail closed."""
         return [info.name for info in infos if self.config(info.name).on_error == "closed"]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hookrouter._isolation.policy import Isolation
     from hookrouter._isolation.progress import RunProgress
     from hookrouter._plugins.project import Project
+    from hookrouter._plugins.registry import PluginInfo
     from hookrouter._routing.hook_call import HookCall
     from hookrouter._routing.tracing import Trace
     from hookrouter.context import Context, Services, Wiring
@@ -194,7 +195,8 @@ class _HookRun:
             names = ", ".join(info.name for info in listeners) or "nobody"
             self._trace(f"{command_word(call.event)} looks up {', '.join(call.hooks)}; {names} listens")
         broken_guards = plugins.broken_fail_closed(call.hooks)
-        if not listeners and not broken_guards:
+        missing = plugins.broken_fail_open(call.hooks, value, wakes=wakes)
+        if not listeners and not broken_guards and not missing:
             self._record.unheard()
             return HookOutput()
         if call.is_handled and not broken_guards and not plugins.guards(listeners):
@@ -205,7 +207,7 @@ class _HookRun:
         if guards := plugins.guards([*listeners, *broken_guards]):
             self._has_guard = True
             self._note_guards(guards, "hookrouter failed")
-        self._notices = self._announce(plugins)
+        self._notices = self._announce(plugins, missing)
 
         from hookrouter._isolation.policy import choose
 
@@ -418,8 +420,12 @@ class _HookRun:
             reason = f"no process could be started to write documents to the engine: {describe_error(error)}"
             self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
 
-    def _announce(self, plugins: Plugins) -> list[str]:
-        """Return what the user is shown of problems: all when a session begins, else those of config.toml once."""
+    def _announce(self, plugins: Plugins, missing: Sequence[PluginInfo]) -> list[str]:
+        """Return what the user is shown of problems: all when a session begins, else those of config.toml once.
+
+        And, each time, which plugins are ``missing`` in the call: nothing else may tell, where no plugin listens to
+        SessionStart.
+        """
         event, said = self._call.payload["hook_event_name"], ""
         if plugins.all_config.problems:
             from hookrouter.replies import message
@@ -430,6 +436,7 @@ class _HookRun:
             except Exception as error:  # noqa: BLE001 - the call itself must be answered all the same
                 self._record.warn(f"that config.toml has problems could not be told: {describe_error(error)}")
         texts = [said] if said else []
+        texts += [f"plugin {info.name} is broken: {info.reason}; this goes on without it" for info in missing]
         if event == "SessionStart":
             texts = [*_problems(plugins), *_of_project(self._project, self._environ, self._call.payload.get("cwd"))]
         # They quote the file's keys, and what plugins raise: on a line of hookrouter's own, of a terminal.

@@ -74,3 +74,24 @@ def test_a_refusal_that_cannot_be_made_says_what_its_exit_code_does(
     answered = answer(word, json.dumps(sample(event)).encode(), environ, _wiring, contained=True)
     assert answered.output.exit_code == 2
     assert answered.output.stderr == f"hookrouter: hookrouter failed; set to fail closed: own, {means}\n"
+
+
+def test_the_user_is_told_of_each_call_that_goes_on_without_a_broken_plugin(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With guards alone nothing listens to SessionStart, where all broken plugins are told."""
+    one = DiscoveredPlugin(name="guard", value="/g.py", hooks=("pre_tool_use_bash", "session_start"), error="a bug")
+    monkeypatch.setattr(hook_run, "load_index", lambda _home, _environ: (one,))
+    Path(environ["HOOKROUTER_HOME"], "config.toml").write_text("[plugins]\nguards_alone = true\n")
+
+    def said(word: str, payload: dict[str, Any]) -> str:
+        return answer(word, json.dumps(payload).encode(), environ, _wiring, contained=True).output.stdout
+
+    told = "hookrouter: plugin guard is broken: a bug"
+    assert json.loads(said("pre-tool-use", sample("PreToolUse", "Bash"))) == {
+        "systemMessage": f"{told}; this goes on without it"
+    }
+    assert json.loads(said("session-start", sample("SessionStart"))) == {"systemMessage": told}
+    assert said("pre-tool-use", sample("PreToolUse", "Write")) == ""
+    logs = "".join(file.read_text() for file in Path(environ["HOOKROUTER_HOME"]).rglob("*.jsonl"))
+    assert "plugin guard is broken: a bug" in logs
