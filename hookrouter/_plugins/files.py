@@ -50,23 +50,24 @@ def may_be_named(name: str) -> bool:
     return name[:1] not in ("", "_") and _LETTERS.issuperset(name)
 
 
-def plugin_files(folder: str) -> dict[str, str]:
-    """Return the paths of the plugins that lie in a folder, by name: files, and packages.
+def plugin_files(folder: str) -> list[tuple[str, str]]:
+    """Return the plugins that lie in a folder, files and packages, each with its name and path, in order.
 
-    Looks at names alone, and opens nothing. Raises OSError if the folder is there and cannot be listed.
+    A file and a package may have one name. Looks at names alone, and opens nothing. Raises OSError if the folder is
+    there and cannot be listed.
     """
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    found: dict[str, str] = {}
+        return []
+    found = []
     for name in names:
         stem, ending = os.path.splitext(name)
         if not may_be_named(stem):
             continue
         path = os.path.join(folder, name)
         if ending == ".py" or (not ending and os.path.exists(os.path.join(path, "__init__.py"))):
-            found.setdefault(stem, path)
+            found.append((stem, path))
     return found
 
 

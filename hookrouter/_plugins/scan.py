@@ -40,7 +40,7 @@ from hookrouter.util.text import describe_error
 from hookrouter.util.value import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from importlib.metadata import Distribution
 
     from hookrouter.storage.home import Home
@@ -118,7 +118,7 @@ def scan_copy(home: Home, tree: str, known: Sequence[DiscoveredPlugin]) -> tuple
     ``known`` is what was found when it was trusted: what is broken now, or gone, guards what it did then. A project's
     plugin has the hooks of events; what plugins contribute is for those of the home.
     """
-    files = plugin_files(copy_folder(home, tree))
+    files = dict(plugin_files(copy_folder(home, tree)))
     announced = [_Announced(name, path, (path,), "", ()) for name, path in files.items()]
     former, plugins = {plugin.name: plugin for plugin in known}, []
     for plugin, description in zip(
@@ -243,10 +243,10 @@ def _announced() -> list[_Announced]:
     return [found[name] for name in sorted(found)]
 
 
-def _with_files(announced: list[_Announced], files: Mapping[str, str]) -> list[_Announced]:
+def _with_files(announced: list[_Announced], files: Iterable[tuple[str, str]]) -> list[_Announced]:
     """Return what distributions announce with the plugins of the home's own folder, by name."""
     found = {one.name: one for one in announced}
-    for name, path in files.items():
+    for name, path in files:
         if (former := found.get(name)) is not None:
             found[name] = former._replace(distributions=(*former.distributions, path), files=(*former.files, path))
         else:

@@ -95,8 +95,9 @@ def remove(
       2  there is no such file, or it cannot be removed
     """
     app = Application.from_environ(share=False)
-    path = plugin_files(app.home.plugins).get(name)
-    if path is None or os.path.isdir(path):
+    files = [path for one, path in plugin_files(app.home.plugins) if one == name and not os.path.isdir(path)]
+    path = next(iter(files), None)
+    if path is None:
         raise CommandError(f"there is no file of a plugin {name!r} in {app.home.plugins}")
     try:
         os.unlink(path)

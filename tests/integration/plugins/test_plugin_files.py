@@ -182,6 +182,18 @@ def test_two_plugins_of_one_name_are_told(place: Place) -> None:
     assert not place.was_imported()
 
 
+def test_a_file_and_a_package_of_one_name_are_told(place: Place) -> None:
+    plugins = place.home / "plugins"
+    place.file("guard.py", into=plugins)
+    place.file("__init__.py", GUARD.replace("not here", "a package"), into=plugins / "guard")
+    found = place.plugin("guard")
+    assert found["status"] == "broken"
+    assert found["reason"].startswith(f"{plugins}/guard, {plugins}/guard.py all have a plugin of this name")
+    place.run("plugins", "remove", "guard")
+    assert not (plugins / "guard.py").exists()
+    assert place.hook() == "guard: a package"
+
+
 @pytest.mark.parametrize("name", ["_guard.py", "guard.txt", "a b.py", "gu.ard.py", "order.py", "tmux.py"])
 def test_a_name_that_cannot_be_one_is_refused_and_nothing_is_written(place: Place, name: str) -> None:
     place.file(name)

@@ -28,14 +28,21 @@ def test_files_and_packages_are_plugins_named_by_their_stem(tmp_path: Path) -> N
         (tmp_path / name).mkdir()
     (tmp_path / "diary" / "__init__.py").touch()
     found = plugin_files(str(tmp_path))
-    assert found == {
-        name: str(tmp_path / path)
+    assert found == [
+        (name, str(tmp_path / path))
         for name, path in (("diary", "diary"), ("git-guard", "git-guard.py"), ("guard", "guard.py"))
-    }
+    ]
 
 
 def test_no_folder_has_no_plugins(tmp_path: Path) -> None:
-    assert plugin_files(str(tmp_path / "plugins")) == {}
+    assert plugin_files(str(tmp_path / "plugins")) == []
+
+
+def test_a_file_and_a_package_of_one_name_are_both_there(tmp_path: Path) -> None:
+    (tmp_path / "guard.py").touch()
+    (tmp_path / "guard").mkdir()
+    (tmp_path / "guard" / "__init__.py").touch()
+    assert plugin_files(str(tmp_path)) == [("guard", str(tmp_path / name)) for name in ("guard", "guard.py")]
 
 
 @given(st.text(max_size=12))
