@@ -14,13 +14,14 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hookrouter._contract.hook_names import WAKING_HOOK
 from hookrouter._contract.tables import EVENTS
 from hookrouter._inspection.validation import declared_timeout, is_timeout_misplaced, known_hooks, validate
-from hookrouter._plugins.files import is_file, why_unsafe
+from hookrouter._plugins.files import is_file, sources, why_unsafe
 from hookrouter._plugins.index import NOTHING_KNOWN, file_stamp
 from hookrouter._plugins.manager import implementations, load_object
 from hookrouter._plugins.script_metadata import LONGEST, why_unmet
@@ -279,6 +280,8 @@ def _class_files(plugin: object) -> Iterator[str]:
 def _module_files(value: str) -> set[str]:
     """Return the source of the module that an entry point names, even if it cannot be imported."""
     if is_file(value):
+        with suppress(OSError):
+            return {path for path in sources(value) if not os.path.isdir(path)}
         return {_source_file(value)}
     try:
         spec = importlib.util.find_spec(value.partition(":")[0])

@@ -25,6 +25,7 @@ __all__ = [
     "is_file",
     "may_be_named",
     "plugin_files",
+    "sources",
     "why_unsafe",
 ]
 
@@ -36,6 +37,7 @@ PACKAGE = "hookrouter_files"
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
+_CACHE = "__pycache__"
 _DIGEST = 64
 """Characters of the name of a copy."""
 
@@ -81,9 +83,33 @@ def copy_folder(home: Home, tree: str) -> str:
     return os.path.join(home.trusted, "trees", tree)
 
 
+def sources(path: str) -> list[str]:
+    """Return what may run with a plugin that is a file or package: its own files and folders, and the folder's helpers.
+
+    What Python makes of them is not among it. Raises OSError if a folder cannot be listed.
+    """
+    folder, found = os.path.dirname(path), []
+    helpers = [name for name in sorted(os.listdir(folder)) if name[0] == "_" and name != _CACHE]
+    waiting = [path, *(os.path.join(folder, name) for name in helpers)]
+    while waiting:
+        one = waiting.pop(0)
+        if os.path.isdir(one):
+            # No link is followed any further: it may lead back.
+            names = [] if os.path.islink(one) and one != path else sorted(os.listdir(one))
+            waiting += [os.path.join(one, name) for name in names if name != _CACHE and name[0] != "."]
+        elif not one.endswith(".py"):
+            continue
+        found.append(one)
+    return found
+
+
 def why_unsafe(path: str) -> str:
-    """Return why a file must not be imported, because of who may write to it or its folder; empty if it may be."""
-    for one in (os.path.dirname(path), path):
+    """Return why a file must not be imported, because of who may write to what would run; empty if it may be."""
+    try:
+        own = sources(path)
+    except OSError as error:
+        return f"{error.filename} cannot be examined: {error.strerror}"
+    for one in (os.path.dirname(path), *own):
         try:
             status = os.stat(one)
         except OSError as error:

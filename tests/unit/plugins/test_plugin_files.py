@@ -65,6 +65,34 @@ def test_what_others_may_write_to_is_unsafe(tmp_path: Path, mode: int) -> None:
     assert why_unsafe(str(file)) == f"other users may write to {tmp_path}: chmod go-w {tmp_path}"
 
 
+def test_what_runs_with_a_plugin_is_judged_too(tmp_path: Path) -> None:
+    package, inner, file = tmp_path / "guard", tmp_path / "guard" / "inner", tmp_path / "git.py"
+    inner.mkdir(parents=True)
+    (tmp_path / "_words" / "__pycache__").mkdir(parents=True)
+    own = [package / "__init__.py", inner / "deep.py"]
+    helpers = [tmp_path / "_words.py", tmp_path / "_words" / "more.py"]
+    for one in (file, *own, *helpers):
+        one.touch(0o600)
+    # Nothing imports these.
+    for one in (
+        tmp_path / "_notes.txt",
+        package / "data.json",
+        package / ".#inner.py",
+        tmp_path / "_words/__pycache__/x.py",
+    ):
+        one.touch()
+        one.chmod(0o666)
+    (inner / "back").symlink_to(package)
+    assert why_unsafe(str(file)) == why_unsafe(str(package)) == ""
+    for one in (*own, *helpers, inner):
+        mode = one.stat().st_mode
+        one.chmod(0o777)
+        told = f"other users may write to {one}: chmod go-w {one}"
+        assert why_unsafe(str(package)) == told
+        assert why_unsafe(str(file)) == (told if one in helpers else "")
+        one.chmod(mode)
+
+
 def test_a_link_is_judged_by_what_it_leads_to(tmp_path: Path) -> None:
     elsewhere, link = tmp_path / "elsewhere.py", tmp_path / "guard.py"
     elsewhere.touch()
