@@ -172,9 +172,9 @@ def give_back(text: str | None, taken: Sequence[tuple[str, str | None, str]]) ->
     """
     document = opened(text or "")
     for event, matcher, handler in taken:
-        if _has(
-            json.loads(document.text), event, None if matcher is None else json.loads(matcher), json.loads(handler)
-        ):
+        # As in take().
+        settings = json.loads(document.text, parse_int=float)
+        if _has(settings, event, None if matcher is None else json.loads(matcher), json.loads(handler)):
             continue
         group = {**({} if matcher is None else {"matcher": json.loads(matcher)}), "hooks": [json.loads(handler)]}
         hooks = root(document).get("hooks")

@@ -43,7 +43,7 @@ def _say_nothing(_plugin: str, _problem: str) -> None:
 def enabled_names(text: str) -> list[str]:
     """Return the names under which a settings file enables hookrouter's own plugin of Claude Code, if it does."""
     try:
-        enabled = json.loads(text).get("enabledPlugins")
+        enabled = json.loads(text, parse_int=float).get("enabledPlugins")
     except (ValueError, AttributeError, RecursionError):
         return []
     if not isinstance(enabled, dict):

@@ -81,7 +81,7 @@ def set_member(document: Document, key: str, name: str, value: object) -> Docume
     current = table.get(name)
     if current is None:
         return document.append(table, value, name)
-    if json.loads(document.raw(current)) == value:
+    if json.loads(document.raw(current), parse_int=float) == value:
         return document
     return document.replace(current, json.dumps(value, ensure_ascii=False))
 

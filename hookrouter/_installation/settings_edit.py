@@ -326,7 +326,8 @@ def _matcher(group: Object) -> str | None:
 def _our_command(document: Document, handler: Object) -> str | None:
     """Return what an entry of ours calls, a command line or a URL; None for any other entry."""
     if string_of(handler.get("type")) == "http":
-        keys = json.loads(document.raw(handler))
+        # As floats: Python refuses whole numbers of thousands of digits.
+        keys = json.loads(document.raw(handler), parse_int=float)
         return str(keys["url"]) if is_ours(keys) else None
     command, arguments = _command_line(handler)
     if command is None or not parse_command(command, arguments):
@@ -364,7 +365,7 @@ def _match(entry: Entry, wanted: Sequence[Registration]) -> Registration | None:
 def _outdated(document: Document, handler: Object, want: Registration) -> bool:
     for key, value in want.handler().items():
         node = handler.get(key)
-        if key != "timeout" and (node is None or json.loads(document.raw(node)) != value):
+        if key != "timeout" and (node is None or json.loads(document.raw(node), parse_int=float) != value):
             return True
     if any(handler.get(key) is not None for key in _of_others(want)):
         return True

@@ -263,6 +263,10 @@ def test_what_a_script_cannot_be_stays_with_the_reason(user: Path, capsys: pytes
 def test_a_number_of_thousands_of_digits_is_no_fault() -> None:
     text = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","timeout":' + "9" * 5000 + "}]}]}}"
     assert [one.what for one in take(text, "/s", "").left] == ["x"]
+    entry = '{"type": "command", "command": "y", "timeout": 5}'
+    given = give_back(text, [("Stop", None, entry)])
+    assert given.count('"y"') == 1
+    assert give_back(given, [("Stop", None, entry)]) == given
 
 
 def test_a_dry_run_changes_nothing(user: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:

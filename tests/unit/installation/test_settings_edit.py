@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hookrouter._installation.claude_plugin import enabled_names
 from hookrouter._installation.registrations import Registration, RegistrationSource, registrations
+from hookrouter._installation.settings_document import opened, set_member
 from hookrouter._installation.settings_edit import (
     InstallState,
     SettingsError,
@@ -221,6 +223,15 @@ def test_numbers_escapes_and_order_survive_as_they_are_spelled() -> None:
     assert installed is not None
     assert installed.startswith(text[: text.index("{}}")])
     assert merge(installed, (), record)[0] == text
+
+
+def test_a_number_of_thousands_of_digits_is_no_fault() -> None:
+    number = "9" * 5000
+    entry = f'{{"type":"http","url":"http://127.0.0.1:1/","timeout":{number}}}'
+    text = f'{{"hooks":{{"Stop":[{{"hooks":[{entry}]}}]}},"enabledPlugins":{{"a":{number},"hookrouter@here":true}}}}'
+    assert registered(text) == []
+    assert enabled_names(text) == ["hookrouter@here"]
+    assert set_member(opened(f'{{"a":{{"b":{number}}}}}'), "a", "b", 1).text == '{"a":{"b":1}}'
 
 
 @pytest.mark.parametrize("text", [None, "", " \n", "{}", "{ }\n", "{\n}", "\ufeff", "\ufeff{}"])
