@@ -260,6 +260,18 @@ def test_what_a_script_cannot_be_stays_with_the_reason(user: Path, capsys: pytes
     assert user.read_bytes() == before
 
 
+def test_undo_says_what_no_longer_fails_closed_and_nothing_else(
+    user: Path, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(user, {"PreToolUse": [group(hook("kept", onFailure="block"), hook("lost"))]})
+    adopt()
+    config.write_text(config.read_text().replace('command = "lost"', 'command = "lost"\non_error = "closed"'))
+    capsys.readouterr()
+    adopt(undo=True, as_json=True)
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning == "what was set to fail closed is not in the settings file: lost"
+
+
 def test_a_number_of_thousands_of_digits_is_no_fault() -> None:
     text = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","timeout":' + "9" * 5000 + "}]}]}}"
     assert [one.what for one in take(text, "/s", "").left] == ["x"]
