@@ -44,8 +44,11 @@ class InputFlusher(threading.Thread):
         self._over = threading.Event()
 
     def stop(self) -> None:
-        """Empty it no more."""
+        """Empty it no more once this returns; the end of a process is awaited no longer, but one that has begun is."""
         self._over.set()
+        if self.is_alive():
+            # Or the first key for the next program would be taken, too.
+            self.join()
 
     def run(self) -> None:
         """Watch the process."""

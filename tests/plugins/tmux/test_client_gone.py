@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -86,3 +87,16 @@ def test_a_process_that_does_not_come_to_its_end_is_flushed_for_a_second_at_most
     # What tmux is about to write is waited for in any case.
     assert len(flushed) <= (3 if is_stopped else 101)
     assert len(flushed) >= (2 if is_stopped else 50)
+
+
+@pytest.mark.linux
+def test_the_next_program_keeps_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is taken any more once it has been stopped."""
+    monkeypatch.setattr(flushing, "_said", lambda _: [b"Z", b"1", b"1", b"1", b"1", b"1", b"4"])
+    begun = threading.Event()
+    monkeypatch.setattr(flushing.termios, "tcflush", lambda *_: begun.set())
+    flusher = flushing.InputFlusher("/dev/null", 1)
+    flusher.start()
+    assert begun.wait(30)
+    flusher.stop()
+    assert not flusher.is_alive()
