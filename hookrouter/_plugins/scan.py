@@ -333,7 +333,10 @@ def _inspect(
                 return lines, f"its import took longer than {max(limit, 0):.0f} s"
             if not line:
                 return lines, f"the interpreter ended with exit status {child.wait()} while it was imported"
-            lines.append(json.loads(line))
+            said = json.loads(line)
+            if not isinstance(said, dict) or not said.keys() >= {*NOTHING_KNOWN, "error"}:
+                raise ValueError("something else wrote to its descriptors")
+            lines.append(said)
         return lines, ""
     except (OSError, ValueError) as error:
         return lines, f"it could not be inspected: {error}"

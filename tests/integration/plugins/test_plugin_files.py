@@ -214,6 +214,21 @@ def test_another_file_is_replaced_only_when_that_is_asked_for(place: Place) -> N
     assert place.hook() == "guard: nowhere"
 
 
+def test_a_file_that_writes_to_every_descriptor_costs_nobody_else(place: Place) -> None:
+    writes = """
+import os
+for number in range(3, 20):
+    try:
+        os.write(number, b'{"hooks": []}\\n')
+    except OSError:
+        pass
+"""
+    place.file("bad.py", writes, into=place.home / "plugins")
+    place.file("good.py", into=place.home / "plugins")
+    assert place.plugin("bad")["reason"] == "it could not be inspected: something else wrote to its descriptors"
+    assert place.hook() == "good: not here"
+
+
 def test_a_file_that_is_broken_is_added_and_told(place: Place) -> None:
     place.file("guard.py", "def (")
     said = place.run("plugins", "add", "guard.py", code=1)
