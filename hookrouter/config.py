@@ -339,7 +339,7 @@ class Config(Value):
     def scripts_for(self, event: str, payload: Mapping[str, object], project: str) -> list[Script]:
         """Return the scripts that run for a call, in the order of the file: the same command once, as in Claude Code.
 
-        Each with the time that it has. ``project`` is the project's folder.
+        Each with the time that it has: the last one's, as there. ``project`` is the project's folder.
         """
         if not self.scripts:
             return []
@@ -353,13 +353,12 @@ class Config(Value):
             # Claude Code leaves out the size of the window: claude-opus-5-5[1m].
             value = value.partition("[")[0]
         found = [one for one in self.scripts if one.event == event and one.takes(payload, value, project)]
-        first: dict[tuple[str, tuple[str, ...] | None], Script] = {}
+        last: dict[tuple[str, tuple[str, ...] | None], Script] = {}
         for one in found:
-            former = first.setdefault((one.command, one.args), one)
-            if former.on_error != one.on_error:
-                # The stricter of the two, or an entry could be opened by one beside it.
-                first[one.command, one.args] = former._with(on_error="closed")
-        return [one._with(timeout=one.seconds(facts.timeout)) for one in first.values()]
+            former = last.get((one.command, one.args), one)
+            # The stricter of the two, or an entry could be opened by one beside it.
+            last[one.command, one.args] = one if former.on_error == one.on_error else one._with(on_error="closed")
+        return [one._with(timeout=one.seconds(facts.timeout)) for one in last.values()]
 
     def agent_for(self, session: str | None, cwd: str) -> Agent | None:
         """Return the first enabled agent that manages this session, or None.

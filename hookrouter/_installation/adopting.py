@@ -117,10 +117,11 @@ def _adopt(
 def _with_scripts(app: Services, config: str, taking: Taking) -> str:
     """Return the text of config.toml with what was taken. Raises ConfigEditError and TomlEditError."""
     # A run that was ended in between has written them already; and a program may have put back what it once wrote.
-    there, missing = list(app.config.scripts), []
+    # Of two that differ in their time alone both are written: the last one's counts, as in Claude Code.
+    missing: list[Script] = []
     for one in taking.taken:
-        if not any(is_same(one.script, other) for other in there):
-            there.append(one.script)
+        former = next((other for other in reversed(missing) if is_same(one.script, other)), None)
+        if former != one.script and not any(is_same(one.script, other) for other in app.config.scripts):
             missing.append(one.script)
     edited = add_tables(config, toml_of(missing)) if missing else config
     if problems := examine(edited.encode(), app.plugins.tables):

@@ -260,6 +260,16 @@ def test_what_a_script_cannot_be_stays_with_the_reason(user: Path, capsys: pytes
     assert user.read_bytes() == before
 
 
+def test_two_that_differ_in_their_time_are_both_taken_and_come_back(user: Path) -> None:
+    """Claude Code runs them once, for as long as the last one may take."""
+    same = [hook("x", timeout=seconds) for seconds in (1, 1, 10, 1)]
+    before = written(user, {"PreToolUse": [group(*same)]})
+    adopt()
+    assert [one.timeout for one in scripts()] == [1, 10, 1]
+    adopt(undo=True)
+    assert user.read_bytes() == before
+
+
 def test_undo_says_what_no_longer_fails_closed_and_nothing_else(
     user: Path, config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

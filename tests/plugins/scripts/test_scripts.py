@@ -60,6 +60,17 @@ def test_a_script_of_a_project_runs_there_alone() -> None:
     assert not one.takes({}, "Bash", "/a/b")
 
 
+def test_of_two_of_one_command_the_last_one_says_how_long_and_the_stricter_what_a_failure_means() -> None:
+    """As seen on Claude Code 2.1.332, whatever their matchers are."""
+    tables = [
+        SCRIPT._with(timeout=1.0, on_error="closed"),
+        SCRIPT._with(command="y"),
+        SCRIPT._with(timeout=10.0, matcher="Bash"),
+    ]
+    found = Config(scripts=tuple(tables)).scripts_for("PreToolUse", {"tool_name": "Bash", "tool_input": {}}, "")
+    assert [(one.command, one.timeout, one.on_error) for one in found] == [("x", 10.0, "closed"), ("y", 600.0, "open")]
+
+
 def plugins(config: Config) -> Plugins:
     names = tuple(hookrouter_scripts._HOOKS)
     found = DiscoveredPlugin(name="scripts", value="hookrouter_scripts", hooks=names, scripted=names)
