@@ -248,7 +248,7 @@ class Script(Value):
 
         ``value`` is what Claude Code's matchers look at in the payload, None if that is nothing.
         """
-        if self.project and self.project != project:
+        if self.project and self.project != project and not _is_one_folder(self.project, project):
             return False
         if value is None or self.matcher in ("", "*", value):
             return True
@@ -429,6 +429,15 @@ def _matches(text: str, glob: str) -> bool:
     from fnmatch import fnmatchcase
 
     return fnmatchcase(text, glob)
+
+
+def _is_one_folder(path: str, other: str) -> bool:
+    """Whether two paths lead to one folder, by links or not."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(other)
+    except ValueError:
+        # No file has a NUL in its name.
+        return False
 
 
 def _is_command(payload: Mapping[str, object], tool: str) -> bool:

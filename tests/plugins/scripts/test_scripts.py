@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
 from hookrouter.config import Config, Script
 from hookrouter.testing.hooks import HookResult, Hooks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -58,6 +61,17 @@ def test_a_script_of_a_project_runs_there_alone() -> None:
     one = SCRIPT._with(project="/a")
     assert one.takes({}, "Bash", "/a")
     assert not one.takes({}, "Bash", "/a/b")
+
+
+@pytest.mark.parametrize("written", ["shop/", "link", "link/../shop", "./shop"])
+def test_a_project_is_the_same_by_whatever_path_it_is_named(tmp_path: Path, written: str) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "link").symlink_to("shop")
+    one = SCRIPT._with(project=f"{tmp_path}/{written}")
+    assert one.takes({}, "Bash", str(tmp_path / "shop"))
+    assert one.takes({}, "Bash", str(tmp_path / "link"))
+    assert not one.takes({}, "Bash", str(tmp_path))
+    assert not SCRIPT._with(project="/a\0b").takes({}, "Bash", "/a")
 
 
 def test_of_two_of_one_command_the_last_one_says_how_long_and_the_stricter_what_a_failure_means() -> None:
