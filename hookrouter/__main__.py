@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import sys
 
+from hookrouter.util.time_limit import signal
+
 __all__ = ["main"]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command line (without the program's name) and return the exit code."""
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        # Who started this process does so. The ends of programs would be lost: Python takes all of them for successes.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     arguments = sys.argv[1:] if argv is None else argv
     command = arguments[0] if arguments else ""
     asks_for_help = bool({"--help", "-h"} & set(arguments))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pwd
 import re
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -408,3 +409,13 @@ def test_an_interrupted_command_ends_as_a_shell_expects(
     monkeypatch.setattr("os.scandir", interrupted)
     assert main(["questions"]) == 130
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_ends_of_programs_are_told_though_the_starter_ignores_them(capsys: pytest.CaptureFixture[str]) -> None:
+    former = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert front_door(["--version"]) == 0
+        assert signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGCHLD, former)
+    assert __version__ in capsys.readouterr().out
