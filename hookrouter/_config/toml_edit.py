@@ -54,7 +54,7 @@ def set_value(text: str, path: tuple[str, ...], value: Value) -> str:
         try:
             if _same(tomllib.loads(candidate), wanted):
                 return candidate
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
     raise TomlEditError(_advice(path, value))
 
@@ -82,7 +82,7 @@ def add_tables(text: str, tables: str, *, before: tuple[str, ...] = ()) -> str:
     try:
         if _same(tomllib.loads(candidate), _merged(old, new, first=place < len(parts))):
             return candidate
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         pass
     raise TomlEditError(f"add yourself:\n{tables}")
 
@@ -154,7 +154,7 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
             value = text[begin : begin + delimiter.start()].rstrip()
             try:
                 tomllib.loads(f"value = {value}")
-            except (tomllib.TOMLDecodeError, RecursionError):
+            except (ValueError, RecursionError):
                 continue
             if not value.startswith("["):
                 yield begin, begin + len(value)

@@ -49,7 +49,7 @@ def statements(text: str) -> list[Statement]:
         chunk = "".join(lines[begin : number + 1])
         try:
             value = tomllib.loads(chunk)
-        except tomllib.TOMLDecodeError:
+        except ValueError:
             continue
         is_header = chunk.lstrip(" \t").startswith("[")
         if is_header:
