@@ -210,7 +210,7 @@ def _open_missing() -> list[int]:
 
 def _open_output() -> int:
     """Open the file that gets what plugins print, ``plugin-output.log`` beside the journal; else nothing gets it."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         folder = Home.from_environ(os.environ).logs
         path = os.path.join(folder, "plugin-output.log")

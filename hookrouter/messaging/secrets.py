@@ -105,8 +105,9 @@ def _value(settings: object, key: str) -> str:
 
 def _read_private(key: str, path: str) -> str:
     try:
-        # Not blocking: a named pipe without a writer would wait for ever.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        # Not blocking: a named pipe without a writer would wait for ever. An opener's descriptor is closed if it is a
+        # folder's, too.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise SecretError(f"{key}: {path} is not a file")

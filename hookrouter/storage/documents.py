@@ -421,7 +421,7 @@ class Lock:
 def _is_held(path: str) -> bool:
     """Say whether a process holds a lock, without taking it. Raises OSError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:

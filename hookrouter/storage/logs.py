@@ -16,8 +16,8 @@ __all__ = ["LOG_BYTES", "LOG_FLAGS", "prepare_log"]
 LOG_BYTES = 1024 * 1024
 """Size from which a log that processes write to directly is set aside, replacing the one before."""
 
-LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-"""How such a log is opened."""
+LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How such a log is opened: neither is a symbolic link followed, nor a pipe's reader waited for."""
 
 
 def prepare_log(home: Home, name: str) -> str:

@@ -59,9 +59,9 @@ def read_own_json(path: str, *, certain: bool = False) -> dict[str, object]:
     whether a guard runs, and without it the work is only slower.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
             status = os.fstat(file.fileno())
-            if status.st_uid != os.geteuid():
+            if status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode):
                 return {}
             if path in _kept and _kept[path][0] == _state(status):
                 return _kept[path][1]
@@ -73,6 +73,11 @@ def read_own_json(path: str, *, certain: bool = False) -> dict[str, object]:
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file for :func:`open`, which closes a folder again that it refuses. A pipe's writer is not waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def write_own_json(path: str, document: Mapping[str, object]) -> None:
@@ -95,7 +100,7 @@ def read_trusted(path: str) -> bytes:
     if it belongs to another user: in a folder that others may write, anybody could put one there. Files of root count
     for all, and root reads everybody's.
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+    with open(path, "rb", opener=_at_once) as file:
         status, user = os.fstat(file.fileno()), os.geteuid()
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev:
             # Whoever owns it, nobody can put anything there.

@@ -24,14 +24,14 @@ def read_secret(path: str) -> str:
     Raises OSError if the file cannot be read, and PermissionError if others may read or have written it.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        # An opener's descriptor is closed if it is a folder's, too.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+                raise PermissionError(f"{path} is not this user's alone; remove it, and a new one is made")
+            return file.read(_MAX_FILE).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-            raise PermissionError(f"{path} is not this user's alone; remove it, and a new one is made")
-        return file.read(_MAX_FILE).decode("ascii", "replace").strip()
 
 
 def made_secret(path: str) -> str:

@@ -14,6 +14,7 @@ from hookrouter._serving.units import UnitError, service, started_program
 from hookrouter.serving import control
 from hookrouter.serving.resident import extra_missing
 from hookrouter.util.program import script_argv
+from hookrouter.util.regular_file import read_end
 from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
@@ -100,12 +101,7 @@ def _without(app: Services) -> Iterator[Finding]:
 
 def _last_words(app: Services) -> str:
     """Return the last line that a router wrote which [serve] auto has started, if it was about its end."""
-    try:
-        with open(os.path.join(app.home.logs, LOG), "rb") as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - _LOG_END))
-            lines = log.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
+    lines = read_end(os.path.join(app.home.logs, LOG), _LOG_END).data.decode("utf-8", "replace").splitlines()
     last = printable(lines[-1]) if lines else ""
     return "" if any(words in last for words in _NO_END) else last
 

@@ -70,7 +70,7 @@ def hand_out(home: Home, store: DocumentStore, session_id: str, session: str) ->
     for folder in (home.state, os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
         ensure(folder)
     # It is there before Claude Code looks for it: one that comes later may go unseen.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     os.close(descriptor)
     note = {"version": 1, "session": session, "path": path, "handed_out_at": iso()}
     store.write(_BELL, session_id, note, durable=False)
