@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hookrouter.serving.resident import Plan, ResidentProcess, extra_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrouter.serving.resident import Place, State
 
@@ -31,6 +31,18 @@ class MonitorProcess(ResidentProcess):
         is_there = importlib.util.find_spec("uvicorn") is not None
         problem = "" if is_there else extra_missing(self.name)
         return Plan(addresses=(address,), problem=problem, depends=dict(place.settings))
+
+    def faults(self, place: Place) -> Iterable[tuple[str, str]]:
+        """Say why nobody is told the figures, if the file of their token cannot be used."""
+        if place.problems or not place.settings.get("address") or not place.settings.get("token_file"):
+            return
+        # Not in the router.
+        from hookrouter.messaging.secrets import SecretError, read_secret
+
+        try:
+            read_secret(place.settings, "token", {})
+        except SecretError as error:
+            yield "monitor.token_file", f"nobody can read /metrics: [monitor] {error}"
 
     def status(self, plan: Plan, state: State) -> dict[str, object]:
         """Return its process and its address, and what is wrong."""

@@ -14,7 +14,7 @@ from hookrouter.storage.secret_file import renew_secret
 from hookrouter.util.errors import HookrouterError
 from hookrouter_page.addresses import base_url
 from hookrouter_page.security.answer_link import page_secret_file, page_secret_problem
-from hookrouter_page.security.certificate import FileStamps
+from hookrouter_page.security.certificate import KEY, FileStamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,11 +52,16 @@ class PageProcess(ResidentProcess):
         return Plan(when=ON_CONNECTION, addresses=(page["address"],), problem=problem, depends=depends)
 
     def faults(self, place: Place) -> Iterable[tuple[str, str]]:
-        """Say why nobody can log in, if the page's secret cannot be used."""
+        """Say why nobody can log in, if the page's secret or its certificate cannot be used."""
         page = _settings(place)
         # What is wrong with the table is told as of any plugin's.
-        if page.enabled and not place.problems and (problem := page_secret_problem(place.home, page)):
+        if not page.enabled or place.problems:
+            return
+        if problem := page_secret_problem(place.home, page):
             yield ("page.secret_file" if page.secret_file else ""), f"nobody can log in to the page: {problem}"
+        if problem := FileStamps().look(page.certificate, page.private_key)[1]:
+            key = "page.private_key" if problem.startswith(KEY) else "page.certificate"
+            yield key, f"the page is not served: {problem}"
 
     def revoke(self, place: Place) -> bool:
         """End all logins and links, by a new secret. Raises OSError, and HookrouterError if others share it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from hookrouter.util.errors import HookrouterError
 from hookrouter.util.text import describe_error
 
-__all__ = ["FileStamps", "TlsError", "check_files"]
+__all__ = ["KEY", "FileStamps", "TlsError", "check_files"]
 
-_CERTIFICATE, _KEY = "[page] certificate", "[page] private_key"
+_CERTIFICATE, KEY = "[page] certificate", "[page] private_key"
 
 
 class TlsError(HookrouterError):
@@ -46,12 +47,15 @@ def check_files(certificate: str, private_key: str) -> None:
     import ssl
 
     certificate, key = os.path.expanduser(certificate), os.path.expanduser(private_key)
-    for name, path in ((_CERTIFICATE, certificate), (_KEY, key)):
+    for name, path in ((_CERTIFICATE, certificate), (KEY, key)):
         try:
-            with open(path, "rb") as file:
-                file.read(1)
+            # Looked at in the router, which must not wait for a pipe's writer.
+            with open(path, "rb", opener=lambda where, flags: os.open(where, flags | os.O_NONBLOCK)) as file:
+                is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         except OSError as error:
             raise TlsError(f"{name}: {path}: {describe_error(error)}") from None
+        if not is_file:
+            raise TlsError(f"{name}: {path} is not a file")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(certificate)
     except ssl.SSLError:
@@ -59,11 +63,11 @@ def check_files(certificate: str, private_key: str) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
     except _Encrypted:
-        raise TlsError(f"{_KEY}: {key} is encrypted; a key without a password is needed") from None
+        raise TlsError(f"{KEY}: {key} is encrypted; a key without a password is needed") from None
     except ssl.SSLError as error:
         if error.reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
-            raise TlsError(f"{_KEY}: {key} is not the key of the certificate {certificate}") from None
-        raise TlsError(f"{_KEY}: {key} holds no key in PEM that can be used ({error.reason})") from None
+            raise TlsError(f"{KEY}: {key} is not the key of the certificate {certificate}") from None
+        raise TlsError(f"{KEY}: {key} holds no key in PEM that can be used ({error.reason})") from None
 
 
 class _Encrypted(Exception):

@@ -290,6 +290,31 @@ def test_a_page_to_which_nobody_can_log_in_is_told(
     assert "nobody can log in" not in run("doctor").out
 
 
+@pytest.mark.parametrize(
+    ("table", "make", "key", "said"),
+    [
+        ('[monitor]\naddress = "127.0.0.1:1"\ntoken_file = "{odd}"', None, "monitor.token_file", "cannot be read"),
+        ('[monitor]\naddress = "127.0.0.1:1"\ntoken_file = "{odd}"', os.mkfifo, "monitor.token_file", "is not a file"),
+        ('[page]\ncertificate = "{odd}"\nprivate_key = "{odd}"', None, "page.certificate", "No such file"),
+        ('[page]\ncertificate = "{odd}"\nprivate_key = "{odd}"', os.mkfifo, "page.certificate", "is not a file"),
+        ('[page]\ncertificate = "/dev/null"\nprivate_key = "{odd}"', None, "page.certificate", "is not a file"),
+        ('[page]\ncertificate = "{config}"\nprivate_key = "{odd}"', None, "page.private_key", "No such file"),
+    ],
+)
+def test_a_file_that_a_resident_process_needs_and_cannot_use_is_told(
+    file: Path, run: Any, table: str, make: Any, key: str, said: str
+) -> None:
+    odd = file.parent / "odd"
+    if make is not None:
+        make(odd)
+    file.write_text(table.format(odd=odd, config=file) + "\n")
+    done = run("config", "check")
+    assert (done.code, done.out.count("\n")) == (0, 1)
+    assert f": warning: {key}: " in done.out
+    assert said in done.out
+    assert said in run("doctor").out
+
+
 def test_rules_that_claude_code_does_not_ask_are_told(file: Path, run: Any) -> None:
     rule = '[[agents]]\nid = "a"\n[answer]\nescalate_to = "i"\n[gateways.i]\ntype = "inbox"\n[[approvals.rules]]\n'
     file.write_text(f'{rule}tool = "Bash(rm:*)"\ndecide = "deny"\n')
