@@ -42,8 +42,9 @@ def open_page(
     ] = "full",
     logins: Annotated[bool, typer.Option("--logins", help="List the logins that hold, and open nothing.")] = False,
     end: Annotated[
-        str, typer.Option("--end", metavar="ID", help="End one of the logins that --logins lists, and open nothing.")
-    ] = "",
+        str | None,
+        typer.Option("--end", metavar="ID", help="End one of the logins that --logins lists, and open nothing."),
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -83,7 +84,7 @@ def open_page(
     except HookrouterError as error:
         return _told(printable(str(error)), as_json=as_json)
     known = Logins(app.home, page, app.store)
-    if logins or end:
+    if logins or end is not None:
         return _look(app, known, end, as_json=as_json)
     if problem := _problem(app) or page_secret_problem(app.home, page):
         return _told(printable(problem), as_json=as_json)
@@ -113,7 +114,7 @@ def _told(problem: str, *, as_json: bool) -> int:
     return 1
 
 
-def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
+def _look(app: Services, known: PageLogins, end: str | None, *, as_json: bool) -> int:
     """List the logins that hold, or end one of them."""
     from hookrouter_page.machines import Machines
     from hookrouter_page.security.login_records import KIND
@@ -122,8 +123,8 @@ def _look(app: Services, known: PageLogins, end: str, *, as_json: bool) -> int:
     if app.settings(PageSettings).secret_file:
         # Pages of other machines may be one with this one's.
         records.put_elsewhere(Machines().ask(app, lambda others: [row[1:] for row in others.entries(KIND)], None))
-    if end:
-        if not records.end(end):
+    if end is not None:
+        if not end or not records.end(end):
             return _told(f"no login {printable(end)!r} holds; 'hookrouter open --logins' lists them", as_json=as_json)
         if as_json:
             echo_json({"ended": end})

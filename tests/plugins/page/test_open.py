@@ -59,6 +59,15 @@ def test_a_router_that_cannot_be_started_is_told(services: Application, monkeypa
     assert "Read-only file system" in command._problem(services)
 
 
+def test_an_empty_id_ends_nothing_and_opens_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOOKROUTER_HOME", str(tmp_path))
+    monkeypatch.setattr(command, "_problem", lambda _: "")
+    assert main(["open", "--end", "", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"error": "no login '' holds; 'hookrouter open --logins' lists them"}
+
+
 def test_a_secret_that_cannot_be_made_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
