@@ -10,7 +10,7 @@ import os
 from itertools import takewhile
 
 from hookrouter.permission_rules.paths import Named, named_by
-from hookrouter.util.lazy_pattern import LazyPattern
+from hookrouter.util.lazy_pattern import DOTALL, LazyPattern
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -42,6 +42,11 @@ _OUTPUT = {
 }
 """The options that name a file to be written, by program."""
 _COPIES = _CHANGES_LAST | {"mv"}
+_TAKES_FOLDER = frozenset(["cp", "install", "ln", "mv"])
+_INTO = LazyPattern(r"-[^-Sgmot]*t(?P<short>.*)|--t[a-z-]*(?:=(?P<long>.*))?", DOTALL)
+"""Their options that name the folder: ``-t DIR``, ``-vtDIR``, ``--target=DIR``."""
+_RECURSIVE = LazyPattern(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
+"""Options of ``cp`` by which folders are copied."""
 _CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed"])
 _IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-place.*")
 _WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln"])
@@ -178,7 +183,8 @@ class _Program:
         if self._name in _READS_ALL:
             yield from (self._use(word, writes=False) for word in self._files)
         elif self._name in _COPIES:
-            yield from (self._use(word, writes=False) for word in self._files if word is not self._last())
+            targets = [word for word, _ in self._targets()]
+            yield from (self._use(word, writes=False) for word in self._files if word not in targets)
 
     def _of_dd(self) -> Iterator[FileUse]:
         for word in self._arguments:
@@ -187,23 +193,32 @@ class _Program:
                 yield FileUse(key == "of", word, Named(path if word.value is not None else None), by_shell=False)
 
     def _written(self) -> Iterator[FileUse]:
-        with_content = self._name in _WITH_CONTENT
+        with_content = self._name in _WITH_CONTENT or (self._name == "cp" and self._has(_RECURSIVE))
         if self._name in _CHANGES_ALL or (self._name == "cp" and self._has(_LINKS)):
             yield from (self._use(word, writes=True, with_content=with_content) for word in self._files)
+            for word, named in self._targets():
+                yield FileUse(True, word, named, by_shell=False, with_content=with_content)
         elif self._name in _CHANGES_IN_PLACE:
             if self._has(_IN_PLACE):
                 yield from (self._use(word, writes=True) for word in self._files)
         elif self._name in _CHANGES_LAST and self._files:
-            target = self._last()
-            yield self._use(target, writes=True, with_content=with_content)
-            folder = named_by(target, self._home).path
-            for word in self._files if folder is not None else ():
-                # It may be a folder, into which they go.
-                path = named_by(word, self._home).path
-                inner = f"{folder}/{os.path.basename(path or '')}"
-                if word is not target:
-                    named = Named(None, inner, stays=True) if path is None else Named(inner)
-                    yield FileUse(True, target, named, by_shell=False)
+            for target, named in self._targets():
+                yield from self._copied(target, named, with_content)
+
+    def _copied(self, target: Word, named: Named, with_content: bool) -> Iterator[FileUse]:
+        sources = {word: named_by(word, self._home).path for word in self._files if word != target}
+        # Of what is copied into a folder that is there, what is beside it stays.
+        is_whole = with_content and (
+            self._name != "cp"
+            or os.path.normpath(named.path or "") not in (".", "..")
+            or any(os.path.basename(path or "") in ("", ".", "..") for path in sources.values())
+        )
+        yield FileUse(True, target, named, by_shell=False, with_content=is_whole)
+        for path in sources.values() if named.path is not None else ():
+            # It may be a folder, into which they go.
+            inner = f"{named.path}/{os.path.basename(path or '')}"
+            into = Named(None, inner, stays=True) if path is None else Named(inner)
+            yield FileUse(True, target, into, by_shell=False, with_content=with_content)
 
     def _output(self) -> Iterator[FileUse]:
         """Yield the files that options name: ``-o FILE``, ``-oFILE``, ``--output=FILE``."""
@@ -228,12 +243,23 @@ class _Program:
             elif word.value in ("-fprint", "-fprint0", "-fls", "-fprintf") and at + 1 < len(self._arguments):
                 yield self._use(self._arguments[at + 1], writes=True)
 
-    def _last(self) -> Word:
-        """Return where files are copied to: the folder that ``-t`` names, or the last one."""
-        for at, word in enumerate(self._arguments[:-1]):
-            if word.value in ("-t", "--target-directory"):
-                return self._arguments[at + 1]
-        return self._files[-1]
+    def _targets(self) -> list[tuple[Word, Named]]:
+        """Return where files are copied to: the folder that ``-t`` names, or the last one.
+
+        The last word may be the value of an option before it.
+        """
+        for at, word in enumerate(self._arguments if self._name in _TAKES_FOLDER else ()):
+            found = _INTO.fullmatch(word.prefix)
+            folder = found and (found["short"] or found["long"])
+            if folder:
+                return [(word, Named(folder if word.value is not None else None))]
+            if found and at + 1 < len(self._arguments):
+                return [(self._arguments[at + 1], named_by(self._arguments[at + 1], self._home))]
+        last = [] if self._name in _CHANGES_ALL else self._files[-1:]
+        before = dict(zip(self._arguments[1:], self._arguments, strict=False))
+        if last and last[0] in before and before[last[0]].prefix.startswith("-"):
+            last = self._files[-2:]
+        return [(word, named_by(word, self._home)) for word in last]
 
     def _has(self, option: re.Pattern[str]) -> bool:
         return any(option.fullmatch(word.prefix) for word in self._arguments)

@@ -218,6 +218,21 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
         "ls | tee a secret/x",
         "touch ./build/../secret/x",
         "truncate -s 0 secret/x",
+        "cp --target-directory=secret x",
+        "cp --target secret x",
+        "cp -tsecret x",
+        "cp -vt secret x",
+        "mv -tsecret x",
+        "mv --target-directory=secret x",
+        "ln --target-directory=secret x",
+        "install -m 600 -tsecret x",
+        "cp a secret/x --suffix b",
+        "rsync -t a secret/x",
+        "rsync -a a/ secret/ --exclude b",
+        "cp -r a/secret .",
+        "cp -a a/. .",
+        "cp -R a/ ./",
+        "cp -r ../other/project ..",
     ],
 )
 def test_programs_that_write_where_they_are_told(command: str) -> None:
@@ -235,7 +250,8 @@ def test_what_is_done_to_a_folder_is_done_to_what_is_in_it() -> None:
     rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
     for command in ("rm -rf secret", "rm -rf .", "mv secret other", "chmod -R 777 ../project"):
         assert judged("Bash", rules=rules, command=command).decide == "deny", command
-    assert judged("Bash", rules=rules, command="rm -rf build").decide == "allow"
+    for command in ("rm -rf build", "cp -r a .", "cp -r a/x/ build", "cp -r secret build", "cp a -S b c"):
+        assert judged("Bash", rules=rules, command=command).decide == "allow", command
 
 
 def test_where_file_names_take_no_account_of_case_a_refusal_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
