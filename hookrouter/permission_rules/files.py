@@ -24,15 +24,31 @@ if TYPE_CHECKING:
 __all__ = ["FileUse", "Folders", "named_paths", "redirected", "used_files"]
 
 _CHANGES_ALL = frozenset(
-    ["touch", "rm", "unlink", "shred", "rmdir", "mkdir", "mv", "tee", "truncate", "chmod", "chown", "chgrp", "ln"]
-)
+    [
+        "touch", "rm", "unlink", "shred", "rmdir", "mkdir", "mv", "tee", "truncate", "chmod", "chown", "chgrp", "ln",
+        "patch", "sponge", "git mv", "git rm",
+    ]
+)  # fmt: skip
+_PACKS = frozenset(["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz"])
+_ONLY_SHOWS = LazyPattern(r"-[a-zA-Z0-9]*[clt][a-zA-Z0-9]*|--stdout|--to-stdout|--list|--test")
+"""Options with which those leave the files as they are."""
+_CHANGES_SECOND = frozenset(["uniq", "xxd"])
+_NUMBER = LazyPattern(r"[+-]?(?:[0-9]+|0x[0-9a-fA-F]+)")
 _CHANGES_LAST = frozenset(["cp", "install", "rsync", "scp"])
 _LINKS = LazyPattern(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
 """Options of ``cp`` that make links: whoever writes to one writes to the other."""
 _OUTPUT = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"),
     "wget": ("-O", "--output-document", "-o", "--output-file"),
+    "git": ("--output",),
+    "iconv": ("-o", "--output"),
+    "patch": ("-o", "--output"),
+    "shuf": ("-o", "--output"),
     "sort": ("-o", "--output"),
+    "ss": ("-D", "--diag"),
+    "terraform": ("-out",),
+    "time": ("-o", "--output"),
+    "tree": ("-o",),
     "openssl": ("-out",),
     "pandoc": ("-o", "--output"),
     "gcc": ("-o",),
@@ -47,9 +63,9 @@ _INTO = LazyPattern(r"-[^-Sgmot]*t(?P<short>.*)|--t[a-z-]*(?:=(?P<long>.*))?", D
 """Their options that name the folder: ``-t DIR``, ``-vtDIR``, ``--target=DIR``."""
 _RECURSIVE = LazyPattern(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
 """Options of ``cp`` by which folders are copied."""
-_CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed"])
-_IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-place.*")
-_WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln"])
+_CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed", "yq"])
+_IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-?place.*")
+_WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln", "git mv", "git rm"])
 """Programs that may be told of a folder and mean what is in it."""
 _READS_ALL = frozenset(
     [
@@ -165,6 +181,8 @@ class _Program:
     def __init__(self, command: SimpleCommand, home: str) -> None:
         self._name = os.path.basename(command.name or "")
         self._arguments = command.words[1:]
+        if self._name == "git" and [word.value for word in command.bare[1:2]] in (["mv"], ["rm"]):
+            self._name, self._arguments = f"git {command.bare[1].value}", command.bare[2:]
         self._home = home
         end = next((at for at, word in enumerate(self._arguments) if word.value == "--"), len(self._arguments))
         self._files = [
@@ -198,6 +216,14 @@ class _Program:
             yield from (self._use(word, writes=True, with_content=with_content) for word in self._files)
             for word, named in self._targets():
                 yield FileUse(True, word, named, by_shell=False, with_content=with_content)
+        elif self._name in _PACKS:
+            if not self._has(_ONLY_SHOWS):
+                yield from (self._use(word, writes=True) for word in self._files)
+        elif self._name in _CHANGES_SECOND:
+            files = [word for word in self._files if not _NUMBER.fullmatch(word.value or "")]
+            yield from (self._use(word, writes=True) for word in files[1:2])
+        elif self._name == "zip":
+            yield from (self._use(word, writes=True) for word in self._files[:1])
         elif self._name in _CHANGES_IN_PLACE:
             if self._has(_IN_PLACE):
                 yield from (self._use(word, writes=True) for word in self._files)
@@ -224,7 +250,7 @@ class _Program:
         """Yield the files that options name: ``-o FILE``, ``-oFILE``, ``--output=FILE``."""
         for at, word in enumerate(self._arguments):
             for option in _OUTPUT.get(self._name, ()):
-                named = _value_of(option, word)
+                named = _value_of(option, word, is_whole=self._name == "curl")
                 if named == "" and word.value is not None:
                     yield from (self._use(one, writes=True) for one in self._arguments[at + 1 : at + 2])
                 elif named is not None:
@@ -268,13 +294,18 @@ class _Program:
         return FileUse(writes, word, named_by(word, self._home), by_shell=False, with_content=with_content)
 
 
-def _value_of(option: str, word: Word) -> str | None:
-    """Return what a word gives an option, empty if the next word does; None if it is not the option."""
+def _value_of(option: str, word: Word, *, is_whole: bool) -> str | None:
+    """Return what a word gives an option, empty if the next word does; None if it is not the option.
+
+    Most programs take the beginning of a long option for it, unless ``is_whole``.
+    """
     if word.value == option:
         return ""
-    if option.startswith("--"):
-        return word.prefix[len(option) + 1 :] if word.prefix.startswith(f"{option}=") else None
-    if len(option) > _SHORT or not word.prefix.startswith("-") or word.prefix.startswith("--"):
+    if option.startswith("--") or len(option) > _SHORT:
+        name, _, value = word.prefix.partition("=")
+        is_short = not is_whole and len(name) > _SHORT and option.startswith(name)
+        return value if name == option or is_short else None
+    if not word.prefix.startswith("-") or word.prefix.startswith("--"):
         return None
     # -so FILE, -soFILE
     _, found, rest = word.prefix[1:].partition(option[1])

@@ -218,6 +218,22 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
         "ls | tee a secret/x",
         "touch ./build/../secret/x",
         "truncate -s 0 secret/x",
+        "sort --outp=secret/x a",
+        "sort --outp secret/x a",
+        "uniq a secret/x",
+        "uniq -f 1 a secret/x",
+        "xxd -r -p a secret/x",
+        "tree -o secret/x",
+        "yq -i .a=1 secret/x",
+        "git diff --output=secret/x",
+        "git -C . log --output secret/x",
+        "env time -o secret/x ls",
+        "git mv a secret/x",
+        "git rm -r secret",
+        "gzip secret/x",
+        "zip -q secret/x a",
+        "patch secret/x a",
+        "terraform plan -out=secret/x",
         "cp --target-directory=secret x",
         "cp --target secret x",
         "cp -tsecret x",
@@ -238,6 +254,14 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
 def test_programs_that_write_where_they_are_told(command: str) -> None:
     rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
     assert judged("Bash", rules=rules, command=command).decide == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["uniq secret/x", "xxd -l 16 secret/x", "gzip -dc secret/x", "xz --list secret/x", "git log -p secret/x"]
+)
+def test_programs_that_only_read(command: str) -> None:
+    rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
+    assert judged("Bash", rules=rules, command=command).decide == "allow"
 
 
 def test_a_rule_for_all_commands_says_nothing_of_a_commands_own_files() -> None:
