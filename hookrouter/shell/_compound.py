@@ -11,7 +11,7 @@ import re
 from hookrouter.shell._line import BLANKS, LINES, WORDS, is_integer
 from hookrouter.shell._lists import INTEGER_VARIABLES, NAME, RESERVED
 from hookrouter.shell._redirections import read_outer
-from hookrouter.shell._running import is_state
+from hookrouter.shell._settings import is_state
 from hookrouter.shell._words import METACHARACTERS
 from hookrouter.shell.commands import RunBy, Why
 from hookrouter.util.lazy_pattern import LazyPattern

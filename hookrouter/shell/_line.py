@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from hookrouter.shell._lists import NAME, split_words
-from hookrouter.shell._running import is_state
+from hookrouter.shell._settings import is_state
 from hookrouter.shell._tests import arithmetic
 from hookrouter.shell._variables import Variables
 from hookrouter.shell._words import METACHARACTERS

@@ -9,12 +9,10 @@ from hookrouter.shell._lists import (
     INTEGER_VARIABLES,
     NAME,
     RESERVED,
-    STATE_PREFIXES,
-    STATE_PREFIXES_OF_ANY_CASE,
-    STATE_VARIABLES,
 )
 from hookrouter.shell._options import Options
 from hookrouter.shell._programs import PROGRAMS, known_name
+from hookrouter.shell._settings import NAME_OF_FILE, check_variable
 from hookrouter.shell._special import (
     SPECIAL,
     gives_text,
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from hookrouter.shell._special import Reader
 
 
-__all__ = ["is_state", "run"]
+__all__ = ["run"]
 
 _WRAPPERS = 10
 """How many programs may run each other: ``sudo nice timeout 5 …``."""
@@ -57,7 +55,6 @@ _COMMANDS_IN_SQL = LazyPattern(
 )
 """What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
 ``edit('ls', 'sh')``."""
-_FILE = LazyPattern(r"[\w:.,/@=+-]*")
 _NUMBER = LazyPattern(r"[0-9.]+")
 _VARIABLE = LazyPattern(NAME, ASCII)
 _IN_RECIPES = LazyPattern(r"[$`|;&<>\n]|!=")
@@ -72,7 +69,7 @@ def run(reader: Reader, command: SimpleCommand) -> None:
     place = len(reader.commands)
     reader.commands.append(command)
     for assignment in command.assignments:
-        _variable(reader, command, assignment)
+        check_variable(reader, command, assignment)
     if not command.words:
         return
     name = command.name
@@ -93,33 +90,6 @@ def run(reader: Reader, command: SimpleCommand) -> None:
             reader.commands[place] = command._with(bare=words.bare)
             return
     reader.commands[place] = command._with(bare=command.words)
-
-
-def is_state(name: str) -> bool:
-    """Whether a variable changes what shells or programs run."""
-    return (
-        name in STATE_VARIABLES
-        or name.startswith(STATE_PREFIXES)
-        or name.lower().startswith(STATE_PREFIXES_OF_ANY_CASE)
-    )
-
-
-def _variable(reader: Reader, command: SimpleCommand, assignment: Assignment) -> None:
-    name = assignment.name
-    where = assignment.values[0] if assignment.values else Word(name, (), assignment.start, assignment.end)
-    if name == "IFS" and command.name == "read":
-        # It holds for this one command, which only splits what it reads.
-        return
-    if is_state(name):
-        reader.doubt_word(Why.VARIABLE, where)
-    elif name in INTEGER_VARIABLES:
-        for word in assignment.values:
-            if not reader.is_number(word):
-                reader.doubt_word(Why.ARITHMETIC, word)
-    elif name == "FLASK_APP" and not _FILE.fullmatch("(" if where.value is None else where.value):
-        reader.doubt_word(Why.CODE, where)
-    elif name in COMMAND_VARIABLES and assignment.values:
-        read_word(reader, where, (*command.run_by, RunBy("program", name)), "sh")
 
 
 class _Words:
@@ -259,7 +229,7 @@ class _Words:
         elif kind == "sql":
             self.sql(value, holder)
         elif kind == "file":
-            if not _FILE.fullmatch(value):
+            if not NAME_OF_FILE.fullmatch(value):
                 self.doubt(Why.CODE, holder)
         elif kind == "pipe":
             if value.startswith("|"):
@@ -335,7 +305,7 @@ def _read_assignments(words: _Words) -> bool:
         words.at += 1
     if not words.rest:
         for one in assignments:
-            _variable(words.reader, words.command, one)
+            check_variable(words.reader, words.command, one)
         if words.name == "time" and words.reader.dialect == "zsh" and words.command.redirections:
             # zsh runs $NULLCMD, or $READNULLCMD.
             words.doubt(Why.NAME, words.command.words[0])
@@ -448,7 +418,7 @@ def _read_declare(words: _Words) -> bool:
             # bash reads `declare x='($(command))'` again if x is an array.
             words.reader.compound(found[1], value)
         assignment = Assignment(found[1], (value,), word.start, word.end)
-        _variable(words.reader, words.command, assignment)
+        check_variable(words.reader, words.command, assignment)
     return True
 
 
@@ -549,7 +519,7 @@ def _read_plus(words: _Words) -> bool:
 
 def _read_calls(words: _Words) -> bool:
     for word in words.operands:
-        if not _FILE.fullmatch(word.value or "("):
+        if not NAME_OF_FILE.fullmatch(word.value or "("):
             words.doubt(Why.CODE, word)
     return True
 

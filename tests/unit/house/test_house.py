@@ -35,7 +35,7 @@ BUDGET = {
     "hookrouter/queue": 2698,
     "hookrouter/serving": 520,
     "hookrouter/sessions": 551,
-    "hookrouter/shell": 3256,
+    "hookrouter/shell": 3365,
     "hookrouter/storage": 1679,
     "hookrouter/testing": 2963,
     "hookrouter/tools": 1940,
