@@ -57,6 +57,18 @@ _OUTPUT = {
     "clang": ("-o",),
 }
 """The options that name a file to be written, by program."""
+_INPUT = {
+    "date": ("-f", "--file"),
+    "egrep": ("-f", "--file"),
+    "fgrep": ("-f", "--file"),
+    "grep": ("-f", "--file"),
+    "rg": ("-f", "--file"),
+    "git": ("--contents",),
+    "hostname": ("-F", "--file"),
+    "ss": ("-F", "--filter"),
+    "xargs": ("-a", "--arg-file"),
+}
+"""The options that name a file whose lines are shown, if only as faults."""
 _COPIES = _CHANGES_LAST | {"mv"}
 _TAKES_FOLDER = frozenset(["cp", "install", "ln", "mv"])
 _INTO = LazyPattern(r"-[^-Sgmot]*t(?P<short>.*)|--t[a-z-]*(?:=(?P<long>.*))?", DOTALL)
@@ -195,10 +207,11 @@ class _Program:
             yield from self._of_dd()
             return
         yield from self._written()
-        yield from self._output()
+        yield from self._by_options(_OUTPUT, writes=True)
+        yield from self._by_options(_INPUT, writes=False)
         if self._name == "find":
             yield from self._found()
-        if self._name in _READS_ALL:
+        if self._name in _READS_ALL or any(word.value == "--no-index" for word in self._arguments):
             yield from (self._use(word, writes=False) for word in self._files)
         elif self._name in _COPIES:
             targets = [word for word, _ in self._targets()]
@@ -246,15 +259,15 @@ class _Program:
             into = Named(None, inner, stays=True) if path is None else Named(inner)
             yield FileUse(True, target, into, by_shell=False, with_content=with_content)
 
-    def _output(self) -> Iterator[FileUse]:
+    def _by_options(self, options: dict[str, tuple[str, ...]], *, writes: bool) -> Iterator[FileUse]:
         """Yield the files that options name: ``-o FILE``, ``-oFILE``, ``--output=FILE``."""
         for at, word in enumerate(self._arguments):
-            for option in _OUTPUT.get(self._name, ()):
+            for option in options.get(self._name, ()):
                 named = _value_of(option, word, is_whole=self._name == "curl")
                 if named == "" and word.value is not None:
-                    yield from (self._use(one, writes=True) for one in self._arguments[at + 1 : at + 2])
+                    yield from (self._use(one, writes=writes) for one in self._arguments[at + 1 : at + 2])
                 elif named is not None:
-                    yield FileUse(True, word, Named(named if word.value is not None else None), by_shell=False)
+                    yield FileUse(writes, word, Named(named if word.value is not None else None), by_shell=False)
 
     def _found(self) -> Iterator[FileUse]:
         """Yield what ``find`` itself deletes and writes."""

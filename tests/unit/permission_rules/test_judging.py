@@ -257,6 +257,26 @@ def test_programs_that_write_where_they_are_told(command: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "xargs -a secret/x echo",
+        "xargs --arg-file=secret/x echo",
+        "date -f secret/x",
+        "date --fil secret/x",
+        "grep --file=secret/x a",
+        "hostname -F secret/x",
+        "ss -F secret/x",
+        "git diff --no-index a secret/x",
+        "git -C . grep --no-index a secret/x",
+        "git blame --contents secret/x a",
+    ],
+)
+def test_programs_that_show_what_they_are_told(command: str) -> None:
+    rules = Rules([CompiledRule("Read(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
+    assert judged("Bash", rules=rules, command=command).decide == "deny"
+
+
+@pytest.mark.parametrize(
     "command", ["uniq secret/x", "xxd -l 16 secret/x", "gzip -dc secret/x", "xz --list secret/x", "git log -p secret/x"]
 )
 def test_programs_that_only_read(command: str) -> None:
