@@ -75,6 +75,16 @@ _INTO = LazyPattern(r"-[^-Sgmot]*t(?P<short>.*)|--t[a-z-]*(?:=(?P<long>.*))?", D
 """Their options that name the folder: ``-t DIR``, ``-vtDIR``, ``--target=DIR``."""
 _RECURSIVE = LazyPattern(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
 """Options of ``cp`` by which folders are copied."""
+_AWK = frozenset(["awk", "gawk", "mawk", "nawk"])
+_STRING = LazyPattern(r'"(?:\\.|[^"\\])*"')
+_PRINTED = LazyPattern(
+    r'\bprintf?\b(?P<what>(?:"(?:\\.|[^"\\])*"|\\\n|[^";{}\n>/])*)'
+    r'(?:>>?[ \t]*(?:"(?P<file>[^"\\]*)"[ \t]*(?=[;}\n]|$))?|/(?:\\\n|[^\n])*>)'
+)
+"""Where an awk program prints into a file, and which, if that stands there alone; a slash may begin a pattern."""
+_LONGEST_PROGRAM = 2000
+_ARCHIVES = frozenset(["tar", "bsdtar", "gtar"])
+_CREATES = LazyPattern(r"-?[a-zA-Z]*[cruA][a-zA-Z]*|--create|--append|--update|--(?:con)?catenate")
 _CHANGES_IN_PLACE = frozenset(["sed", "perl", "gsed", "yq"])
 _IN_PLACE = LazyPattern(r"-[a-zA-Z0-9]*i.*|--in-?place.*")
 _WITH_CONTENT = frozenset(["rm", "mv", "shred", "chmod", "chown", "chgrp", "rsync", "ln", "git mv", "git rm"])
@@ -237,12 +247,42 @@ class _Program:
             yield from (self._use(word, writes=True) for word in files[1:2])
         elif self._name == "zip":
             yield from (self._use(word, writes=True) for word in self._files[:1])
+        elif self._name in _AWK:
+            yield from self._printed()
+        elif self._name in _ARCHIVES:
+            yield from self._archived()
+        elif self._name == "unzip":
+            for use in self._by_options({"unzip": ("-d",)}, writes=True):
+                yield use._with(with_content=True)
         elif self._name in _CHANGES_IN_PLACE:
             if self._has(_IN_PLACE):
                 yield from (self._use(word, writes=True) for word in self._files)
         elif self._name in _CHANGES_LAST and self._files:
             for target, named in self._targets():
                 yield from self._copied(target, named, with_content)
+
+    def _printed(self) -> Iterator[FileUse]:
+        """Yield what an awk program writes; what is printed behind ``(`` may as well be compared."""
+        for word in self._arguments:
+            text = word.value or ""
+            if len(text) > _LONGEST_PROGRAM:
+                yield FileUse(True, word, Named(None), by_shell=False)
+                continue
+            for found in _PRINTED.finditer(text):
+                before = _STRING.sub("", found["what"])
+                if before.count("(") <= before.count(")"):
+                    yield FileUse(True, word, Named(found["file"]), by_shell=False)
+
+    def _archived(self) -> Iterator[FileUse]:
+        """Yield the archive that tar makes, and the folder into which it unpacks one."""
+        words = [word.prefix for word in self._arguments]
+        if any(_CREATES.fullmatch(word) for word in (*words[:1], *(one for one in words if one.startswith("-")))):
+            yield from self._by_options({self._name: ("-f", "--file")}, writes=True)
+            if "f" in words[0] and not words[0].startswith("-"):
+                yield from (self._use(word, writes=True) for word in self._arguments[1:2])
+        else:
+            for use in self._by_options({self._name: ("-C", "--directory")}, writes=True):
+                yield use._with(with_content=True)
 
     def _copied(self, target: Word, named: Named, with_content: bool) -> Iterator[FileUse]:
         sources = {word: named_by(word, self._home).path for word in self._files if word != target}

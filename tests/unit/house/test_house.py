@@ -31,7 +31,7 @@ BUDGET = {
     "hookrouter/events": 445,
     "hookrouter/hookspecs": 1871,
     "hookrouter/messaging": 2164,
-    "hookrouter/permission_rules": 1017,
+    "hookrouter/permission_rules": 1064,
     "hookrouter/queue": 2698,
     "hookrouter/serving": 520,
     "hookrouter/sessions": 551,

@@ -234,6 +234,14 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
         "zip -q secret/x a",
         "patch secret/x a",
         "terraform plan -out=secret/x",
+        "awk '{print > \"secret/x\"}' a",
+        'awk \'{printf "%s > 1", $1 >> "secret/x"; x = 1}\' a',
+        "tar cf secret/x a",
+        "tar -czf secret/x a",
+        "tar --create --file=secret/x a",
+        "tar xf a -C secret",
+        "tar -xf a --directory=.",
+        "unzip -q a -d secret",
         "cp --target-directory=secret x",
         "cp --target secret x",
         "cp -tsecret x",
@@ -257,6 +265,24 @@ def test_programs_that_write_where_they_are_told(command: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "program",
+    [
+        "{print > $1}",
+        '{print ")" > "secret/x"}',
+        '{print /"/ > "secret/x"}',
+        '{print /[;]/ > "secret/x"}',
+        '{print "a" \\\n > "secret/x"}',
+        '{print "a" > "secr" "et/x"}',
+        '{print "a" > ("secret/x")}',
+        "{x = 1}" * 1000,
+    ],
+)
+def test_an_awk_program_that_may_print_into_a_file(program: str) -> None:
+    rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
+    assert judged("Bash", rules=rules, command=f"awk '{program}' a").decide in ("deny", "person")
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "xargs -a secret/x echo",
@@ -277,7 +303,18 @@ def test_programs_that_show_what_they_are_told(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["uniq secret/x", "xxd -l 16 secret/x", "gzip -dc secret/x", "xz --list secret/x", "git log -p secret/x"]
+    "command",
+    [
+        "uniq secret/x",
+        "xxd -l 16 secret/x",
+        "gzip -dc secret/x",
+        "xz --list secret/x",
+        "git log -p secret/x",
+        "tar tf secret/x",
+        "tar -xzf secret/x",
+        "tar xf a -C build",
+        "awk '$1 > 2 { print ($1 > 3), \"a > b\" }' secret/x",
+    ],
 )
 def test_programs_that_only_read(command: str) -> None:
     rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
