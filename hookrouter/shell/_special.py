@@ -293,9 +293,13 @@ _SED_OPTION = LazyPattern(
 )
 _AWK_OPTION = LazyPattern(r"-[Fv].")
 _AWK_RUNS = LazyPattern(r"system|\||getline|@|\bload\b")
+_BRACKET = r"\[(?!\^?\])(?:\[(?!DELIMITER):[a-z]+:\]|\\.|(?!DELIMITER)[^][\\\n])+\]"
+"""A bracket expression of sed. In some versions (4.9) a delimiter in one ends nothing: so none may be in it."""
+_SED_ADDRESS = rf"/(?:[^/[\\\n]|{_BRACKET.replace('DELIMITER', '/')})*/"
 _SED_PLAIN = LazyPattern(
-    r"(?:\s*(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/|\+\d+))?!?\s*"
-    r"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
+    rf"(?:\s*(?:\d+|\$|{_SED_ADDRESS})?(?:,(?:\d+|\$|{_SED_ADDRESS}|\+\d+))?!?\s*"
+    rf"(?:[pdqDPnNgGhHx=]|s(?P<d>[/|#,@!:])(?:(?!(?P=d))[^[\\\n]|\\.|{_BRACKET.replace('DELIMITER', '(?P=d)')})*(?P=d)"
+    r"(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)[gpIi0-9]*)"
     r"\s*(?:;|$))+",
     ASCII,
 )
@@ -341,6 +345,8 @@ def _awk(reader: Reader, command: SimpleCommand) -> None:
             reader.doubt_word(Why.OPTION, word)
             return
         if value in ("-F", "-v") and words:
+            if words[0].splits:
+                reader.doubt_word(Why.CODE, words[0])
             words.pop(0)
         elif (value is not None and _AWK_OPTION.match(value)) or value == "--":
             continue
