@@ -10,6 +10,7 @@ __all__ = [
     "FIND_TAKING",
     "HARMLESS_CONFIG",
     "INTEGER_VARIABLES",
+    "MODULES_OF_CODE",
     "NAME",
     "RESERVED",
     "STATE_PREFIXES",
@@ -97,7 +98,7 @@ state variables: change which commands shells or programs run
   XDG_CONFIG_HOME ZDOTDIR ZIPOPT _JAVA_OPTIONS aliases commands fpath functions galiases histchars options path
   saliases widgets
 state prefixes: the same, by the beginning of their names
-  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG GIT_TEST_ LD_ dis_
+  BASH_FUNC_ CARGO_BUILD_ CARGO_TARGET_ DYLD_ GIT_CONFIG GIT_TEST_ LD_ LUA_INIT dis_
 state prefixes of any case: the same, in small letters
   npm_config_ yarn_script_shell yarn_yarn_path
 integer variables: have what they are given evaluated as arithmetic, in bash or zsh
@@ -110,6 +111,8 @@ command variables: hold a command line that programs run
   RESTIC_PASSWORD_COMMAND RSYNC_CONNECT_PROG SUDO_EDITOR SVN_EDITOR SVN_SSH SYSTEMD_EDITOR SYSTEMD_PAGER
   BROWSER EDITOR FZF_DEFAULT_COMMAND GIT_ASKPASS GIT_DIFFTOOL_EXTCMD GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER
   GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND MANPAGER PAGER SSH_ASKPASS SUDO_ASKPASS VISUAL
+modules of code: of Python, that are given texts in Python, or run another; others are programs like scripts
+  pdb timeit code asyncio IPython bpython ptpython idlelib cProfile profile runpy trace
 harmless config: settings of git, or beginnings of them, that name no command
   advice. author. blame. color. column. commit.gpgsign committer. core.abbrev core.autocrlf core.eol
   core.filemode core.ignorecase core.longpaths core.precomposeunicode core.quotepath core.symlinks diff.algorithm
@@ -136,6 +139,7 @@ STATE_PREFIXES = tuple(_LISTS["state prefixes"][0].split())
 INTEGER_VARIABLES = frozenset(_LISTS["integer variables"][0].split())
 STATE_PREFIXES_OF_ANY_CASE = tuple(_LISTS["state prefixes of any case"][0].split())
 COMMAND_VARIABLES = frozenset(_LISTS["command variables"][0].split())
+MODULES_OF_CODE = frozenset(_LISTS["modules of code"][0].split())
 HARMLESS_CONFIG = tuple(_LISTS["harmless config"][0].split())
 FIND_ALONE = frozenset(_LISTS["find alone"][0].split())
 FIND_TAKING = frozenset(_LISTS["find taking"][0].split())

@@ -187,7 +187,9 @@ gxargs: INPUT
   -0 -r -t -n: -P: -L: -d: -I=replaced
 
 # Programs that run a text, on this machine or another
-ssh, slogin, dbclient, rsh: WORD OPTIONS LINE
+dbclient: WORD OPTIONS LINE
+  -A -B: -b: -c: -f -g -I: -i: -J=text -K: -L: -l: -m: -N -o=doubt -p: -R: -s -T -t -W: -y -z
+ssh, slogin, rsh: WORD OPTIONS LINE
   -4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -B: -b: -c: -D: -E: -e: -F=doubt -I: -i: -J:
   -L: -l: -m: -O: -o=doubt -p: -Q: -R: -S: -W: -w:
 scp: WORDS
@@ -451,7 +453,7 @@ kubectl exec, kubectl run, kubectl debug, kubectl create, op run: DASHES
 npm explore, npm explo, npm explor: DASHES
   -LONG --shell=text
 npm: SUBCOMMAND
-  -s -q -d -g -C: -w: --prefix: --workspace: --workspaces --silent --quiet --loglevel: --no-color --global
+  -LONG -s -q -d -g -C: -w: --prefix: --workspace: --workspaces --silent --quiet --loglevel: --no-color --global
   --registry: --if-present --version! -v!
 npm exec, npm exe, npm x: COMMAND
   -LONG -c=text --call=text -p: --package: -y --yes --no -w: --workspace: --script-shell=doubt

@@ -7,6 +7,7 @@ from hookrouter.shell._lists import (
     CONFIG_OF_COMMANDS,
     HARMLESS_CONFIG,
     INTEGER_VARIABLES,
+    MODULES_OF_CODE,
     NAME,
     RESERVED,
 )
@@ -14,6 +15,7 @@ from hookrouter.shell._options import Options
 from hookrouter.shell._programs import PROGRAMS, known_name
 from hookrouter.shell._settings import NAME_OF_FILE, check_variable
 from hookrouter.shell._special import (
+    COMMANDS_IN_SQL,
     SPECIAL,
     gives_text,
     inputs_of,
@@ -23,9 +25,10 @@ from hookrouter.shell._special import (
     read_input,
     read_word,
     replaced_in,
+    word_behind,
 )
 from hookrouter.shell.commands import Assignment, Expansion, Literal, RunBy, SimpleCommand, Why, Word
-from hookrouter.util.lazy_pattern import ASCII, DOTALL, IGNORECASE, MULTILINE, LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, DOTALL, LazyPattern
 
 TYPE_CHECKING = False
 
@@ -43,18 +46,6 @@ _ASSIGNED = LazyPattern(rf"({NAME})=", ASCII)
 _OF_TEXT = LazyPattern(r"%(?:%|[-+ #0-9.]*[sbq])")
 """What of a format takes no number."""
 _LOOKS_ASSIGNED = LazyPattern(r"\w+(?:\[.*\])?\+?=", DOTALL)
-_MODULES_OF_CODE = frozenset([
-    "pdb", "timeit", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib",
-    "cProfile", "profile", "runpy", "trace",
-])  # fmt: skip
-"""Modules of Python that are given texts in Python, or run another; others are programs like scripts."""
-_COMMANDS_IN_SQL = LazyPattern(
-    r"\\|\b(?:program|system|source|edit|load_extension|writefile)\b|"
-    r"^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
-    IGNORECASE | MULTILINE,
-)
-"""What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
-``edit('ls', 'sh')``."""
 _NUMBER = LazyPattern(r"[0-9.]+")
 _VARIABLE = LazyPattern(NAME, ASCII)
 _IN_RECIPES = LazyPattern(r"[$`|;&<>\n]|!=")
@@ -181,6 +172,10 @@ class _Words:
                 self.doubt(Why.OPTION, word)
                 return True
             self.at += 1
+            if options.dashes and self.rest and self.rest[0].value in ("true", "false", "null"):
+                # npm takes it for the value of an option that has none.
+                self.doubt(Why.OPTION, self.rest[0])
+                return True
             if self._option(found[0], found[1], word):
                 return True
         if permuted:
@@ -220,7 +215,7 @@ class _Words:
         if kind == "number":
             if not _NUMBER.fullmatch(value or "") and not self.reader.is_number(holder):
                 self.doubt(Why.ARITHMETIC, holder)
-        elif kind == "code" or (kind == "module" and (value is None or value in _MODULES_OF_CODE)):
+        elif kind == "code" or (kind == "module" and (value is None or value in MODULES_OF_CODE)):
             self.doubt(Why.CODE, holder)
         elif value is None:
             self.doubt(Why.TEXT, holder)
@@ -275,7 +270,7 @@ class _Words:
             self.doubt(Why.OPTION, word)
 
     def sql(self, text: str, word: Word) -> None:
-        if _COMMANDS_IN_SQL.search(text):
+        if COMMANDS_IN_SQL.search(text):
             self.doubt(Why.CODE, word)
 
 
@@ -301,7 +296,7 @@ def _read_assignments(words: _Words) -> bool:
         if word.splits and words.name != "time":
             # To a program it is a word like others: what it becomes may end in the name of a command.
             words.doubt(Why.NAME, word)
-        assignments.append(Assignment(found[1], (_behind(word, found.end()),), word.start, word.end))
+        assignments.append(Assignment(found[1], (word_behind(word, found.end()),), word.start, word.end))
         words.at += 1
     if not words.rest:
         for one in assignments:
@@ -322,8 +317,21 @@ def _read_assignments(words: _Words) -> bool:
 
 def _read_command(words: _Words) -> bool:
     if words.rest:
+        if words.name == "npm":
+            _doubt_later_options(words)
         words.run(words.rest)
     return True
+
+
+def _doubt_later_options(words: _Words) -> None:
+    """``npm exec`` takes its options behind the command, too, up to ``--``."""
+    options = Options.of(PROGRAMS["npm exec"][0])
+    for before, word in zip(words.command.words[words.at - 1 :], words.rest, strict=False):
+        if before.value == "--":
+            return
+        found = options.match(word.value) if word.value is not None and may_be_option(word) else None
+        if (found is not None and found[0] in ("text", "doubt")) or (word.value is None and may_be_option(word)):
+            words.doubt(Why.OPTION, word)
 
 
 def _read_dashes(words: _Words) -> bool:
@@ -353,7 +361,7 @@ def _read_more_options(words: _Words) -> bool:
 def _read_line(words: _Words) -> bool:
     rest = words.rest
     if not rest:
-        return words.name == "ssh" and _read_shell_input(words)
+        return words.name in ("ssh", "slogin", "rsh", "dbclient") and _read_shell_input(words)
     values = [word.value for word in rest]
     if any(value is None for value in values):
         words.doubt(Why.TEXT, next(word for word in rest if word.value is None))
@@ -412,7 +420,7 @@ def _read_declare(words: _Words) -> bool:
         if found is None:
             words.one_name(word.value, word)
             continue
-        value = _behind(word, found.end())
+        value = word_behind(word, found.end())
         words.reader.assigned(found[1], words.reader.is_number(value) if value.value is not None else False)
         if not value.prefix or value.prefix.startswith("("):
             # bash reads `declare x='($(command))'` again if x is an array.
@@ -557,15 +565,6 @@ def _read_code(words: _Words) -> bool:
 def _read_doubtful(words: _Words) -> bool:
     words.doubt(Why.TEXT, words.command.words[0])
     return True
-
-
-def _behind(word: Word, count: int) -> Word:
-    """Return a word without its first characters, which are known."""
-    parts = list(word.parts)
-    first = parts[0]
-    assert isinstance(first, Literal)  # noqa: S101 - it holds the characters
-    parts[0] = Literal(first.text[count:])
-    return word._with(parts=tuple(parts if parts[0].text or len(parts) == 1 else parts[1:]))
 
 
 _OPERANDS: dict[str, Callable[[_Words], bool]] = {

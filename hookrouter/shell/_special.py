@@ -7,7 +7,7 @@ from os.path import normpath
 from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
 from hookrouter.shell._programs import SHELLS, known_name
 from hookrouter.shell.commands import Expansion, Literal, RunBy, SimpleCommand, Why, Word
-from hookrouter.util.lazy_pattern import ASCII, LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, IGNORECASE, MULTILINE, LazyPattern
 
 TYPE_CHECKING = False
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "COMMANDS_IN_SQL",
     "SPECIAL",
     "gives_text",
     "inputs_of",
@@ -59,6 +60,7 @@ __all__ = [
     "read_input",
     "read_word",
     "replaced_in",
+    "word_behind",
 ]
 
 
@@ -107,6 +109,15 @@ def _may_hold(part: Literal | Expansion, text: str) -> bool:
     return True
 
 
+def word_behind(word: Word, count: int) -> Word:
+    """Return a word without its first characters, which are known."""
+    parts = list(word.parts)
+    first = parts[0]
+    assert isinstance(first, Literal)  # noqa: S101 - it holds the characters
+    parts[0] = Literal(first.text[count:])
+    return word._with(parts=tuple(parts if parts[0].text or len(parts) == 1 else parts[1:]))
+
+
 def inputs_of(command: SimpleCommand) -> list[Redirection]:
     """Return what a command reads from, as far as it is redirected: the last counts."""
     kinds = ("in", "in and out", "here-document", "here-string", "duplicate")
@@ -128,6 +139,13 @@ def gives_text(word: Word) -> bool:
     return bool(_OF_TEXT.match(word.prefix))
 
 
+COMMANDS_IN_SQL = LazyPattern(
+    r"\\|\b(?:program|system|source|edit|load_extension|writefile)\b|"
+    r"^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
+    IGNORECASE | MULTILINE,
+)
+"""What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
+``edit('ls', 'sh')``."""
 _OF_INPUT = LazyPattern(r"^(-|(-[a-zA-Z]*f|--file=?|--makefile=?)-)$|^(-[a-zA-Z]*f|--(make)?file=)?/(dev|proc)/")
 _OF_TEXT = LazyPattern(r"-(-command|-execute|-file|-list|-version|-help|[cefl])")
 
