@@ -54,33 +54,32 @@ def rows(text: str) -> dict[str, tuple[str, str]]:
 
 _LISTS = rows("""
 doubtful programs: run commands that their words, or what they read, name in ways of their own
-  abduco adb alacritty ansible ansible-console arch-chroot asciinema asdf autoexpect autossh aws-vault bash-static
-  bb bear bosh box64 bpftrace bpython broot brush bubblewrap buildah bwrap byobu calife capsh cargo-watch catatonit
-  cgexec chamber chef-apply chokidar choom chpst chrt clj clojure clush cmd colima colormake compiledb concurrently
-  coresched cpulimit crictl cross-env-shell cset ctr cu daemon daemonize datefudge dbus-launch dbus-run-session dc
-  dhclient distcc distrobox distrobox-enter doppler dotenv dotenv-cli dotenvx dsh dtach dtruss dune dvtm eatmydata
-  ed emacs emacsclient entr env-cmd env_parallel envchain envdir envuidgid erl es ex execa exim expect fab
-  fakechroot fakeroot faketime feh fetchmail firejail flamegraph flatpak flatpak-spawn fly flyctl fnm foot foreman
-  forever ftp fzf gdb gem ghci gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack heroku honcho hush
-  hwloc-bind hx hyperfine i3-msg i386 icecc iex imv incrontab incus infisical intercept-build ion ipython irb jenv
-  joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun latexmk launchctl lckdo ld-linux
-  ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso lein lerna lf lftp lima limactl
-  lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute m4 machinectl mamba mc mcedit
-  meson micro micromamba minijail0 minikube mispipe mongo mongosh mosh mr mrsh msgfilter mu multipass multitime murex
-  mutt nano newgrp nix nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter nsjail numactl nush nvim nvm nx oc
-  onchange openvpn osascript osh overmind parallel parallel-ssh pdksh pdsh peco pee percol perf pgrphack pico pixi play
-  pm2 posh
-  powershell pppd prlimit process-compose procmail proot pseudo psh pssh puppet py-spy pyenv qemu-aarch64
-  qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc red remsh repo rexec rksh rlogin rofi
-  rosetta rr rtx run-p run-s run0 runcon runsv runuser rush rustup rvim rvm rye rzsh s6-setuidgid salt salt-call samply
-  sandbox-exec sash sbcl sbt scan-build sccache schedtool schroot script scriptlive scsh sem sendmail setarch
-  setlock setpriv setuidgid sftp sg shx sk snap socat softlimit sox sqlplus ssh-agent sshfs start-server-and-test
-  start-stop-daemon startx strace su super supervisorctl swaymsg swipl systemd-cat systemd-dissect systemd-inhibit
-  systemd-notify systemd-nspawn systemd-run systemd-socket-activate tclsh tcpserver teller telnet termtosvg
-  timelimit toolbox torify truss tsocks tsx ttyrec turbo uclampset uftrace uname26 unicorn unshare urxvt usewithtor
-  vagrant valgrind vi viddy vidir view vifm vim vimdiff vipe visudo volta watchexec watchman watchman-make
-  watchmedo websocat wezterm wine wireit wish wpa_cli wsl x-terminal-emulator x86_64 xbindkeys xcrun
-  xdg-terminal-exec xdotool xinit xrdb xterm yash ysh zellij zrun zx
+  abduco adb agetty alacritty ansible ansible-console arch-chroot asciinema asdf autoexpect autossh aws-vault
+  bash-static bb bear bosh box64 bpftrace bpython broot brush bubblewrap buildah bwrap byobu calife capsh cargo-watch
+  catatonit cgexec chamber chef-apply chokidar choom chpst chrt clj clojure clush cmd colima colormake compiledb
+  concurrently coresched cpulimit crictl cross-env-shell cset ctr cttyhack cu daemon daemonize datefudge dbus-launch
+  dbus-run-session dc dhclient distcc distrobox distrobox-enter doppler dotenv dotenv-cli dotenvx dsh dtach dtruss
+  dune dvtm eatmydata ed emacs emacsclient entr env-cmd env_parallel envchain envdir envuidgid erl es ex execa exim
+  expect fab fakechroot fakeroot faketime feh fetchmail firejail flamegraph flatpak flatpak-spawn fly flyctl fnm foot
+  foreman forever ftp fzf gdb gem getty ghci gita gnome-terminal gnuplot goenv goreman gs guix gum gvim heaptrack
+  heroku honcho hush hwloc-bind hx hyperfine i3-msg i386 icecc iex imv incrontab incus infisical inotifyd
+  intercept-build ion ipython irb jenv joe jshell jupyter just k3s kak kitty knife konsole ksh2020 ktrace landrun
+  latexmk launchctl lckdo ld-linux ld-linux-aarch64 ld-linux-x86-64.so.2 ld-musl-aarch64 ld-musl-x86_64 ld.so ldso
+  lein lerna lf lftp lima limactl lint-staged linux32 linux64 lksh lldb lockf loksh ltrace lxc lxc-attach lxc-execute
+  m4 machinectl mamba mc mcedit meson micro micromamba minijail0 minikube mispipe mongo mongosh mosh mr mrsh msgfilter
+  mu multipass multitime murex mutt nano newgrp nix nix-shell nnn nodemon nodenv nox npm-run npm-run-all nsenter
+  nsjail numactl nush nvim nvm nx oc onchange openvpn openvt osascript osh overmind parallel parallel-ssh pdksh pdsh
+  peco pee percol perf pgrphack pico pixi play pm2 posh powershell pppd prlimit process-compose procmail proot pseudo
+  psh pssh puppet py-spy pyenv qemu-aarch64 qemu-aarch64-static qemu-x86_64 qemu-x86_64-static railway ranger rbenv rc
+  red remsh repo rexec rksh rlogin rofi rosetta rr rtx run-p run-s run0 runcon runsv runuser rush rustup rvim rvm rye
+  rzsh s6-setuidgid salt salt-call samply sandbox-exec sash sbcl sbt scan-build sccache schedtool schroot script
+  scriptlive scsh sem sendmail setarch setlock setpriv setuidgid sftp sg shx sk snap socat softlimit sox sqlplus
+  ssh-agent sshfs start-server-and-test start-stop-daemon startx strace su super supervisorctl swaymsg swipl
+  systemd-cat systemd-dissect systemd-inhibit systemd-notify systemd-nspawn systemd-run systemd-socket-activate tclsh
+  tcpserver tcpsvd teller telnet telnetd termtosvg timelimit toolbox torify truss tsocks tsx ttyrec turbo uclampset
+  udhcpc udpsvd uftrace uname26 unicorn unshare urxvt usewithtor vagrant valgrind vi viddy vidir view vifm vim vimdiff
+  vipe visudo volta watchexec watchman watchman-make watchmedo websocat wezterm wine wireit wish wpa_cli wsl
+  x-terminal-emulator x86_64 xbindkeys xcrun xdg-terminal-exec xdotool xinit xrdb xterm yash ysh zellij zrun zx
 doubtful subcommands: the same, the program and the subcommand joined by a plus
   aws+ecs+execute-command aws+ssm+send-command aws+ssm+start-session az+vm+run-command brew+bundle brew+ruby
   brew+sh conda+run gcloud+compute+ssh gh+alias gh+codespace+ssh gh+config+set gh+cs+ssh gh+extension+exec
