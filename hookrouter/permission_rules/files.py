@@ -63,7 +63,10 @@ _INPUT = {
     "fgrep": ("-f", "--file"),
     "grep": ("-f", "--file"),
     "rg": ("-f", "--file"),
-    "git": ("--contents",),
+    "sort": ("--files0-from",),
+    "wc": ("--files0-from",),
+    "du": ("--files0-from",),
+    "git": ("--contents", "--file", "-f"),
     "hostname": ("-F", "--file"),
     "ss": ("-F", "--filter"),
     "xargs": ("-a", "--arg-file"),
@@ -95,6 +98,8 @@ _READS_ALL = frozenset(
         "fgrep", "rg", "sed", "awk", "gawk", "mawk", "perl", "diff", "cmp", "comm", "join", "md5sum", "sha1sum",
         "sha256sum", "sha512sum", "cksum", "xxd", "od", "hexdump", "strings", "base64", "base32", "file", "stat", "jq",
         "yq", "column", "fold", "fmt", "rev", "split", "tar", "zip", "gzip", "bat", "source", ".",
+        "pr", "expand", "unexpand", "shuf", "tsort", "ul",
+        "zcat", "bzcat", "xzcat", "zgrep", "iconv",
     ]
 )  # fmt: skip
 _DEVICES = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"])

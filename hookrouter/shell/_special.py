@@ -95,9 +95,20 @@ def _is_plain_brace(part: Expansion) -> bool:
 
 
 def replaced_in(word: Word, replaced: str) -> Word:
-    """Return a word that is not known if it holds, or may hold, what is replaced."""
-    may_hold = not replaced or replaced in (word.value or "") or any(_may_hold(part, replaced) for part in word.parts)
-    return word._with(parts=(Expansion("input", word.text, splits=word.splits),)) if may_hold else word
+    """Return a word of which nothing is known from where it holds, or may hold, what is replaced."""
+    kept: list[Literal | Expansion] = []
+    for part in word.parts:
+        if replaced and not _may_hold(part, replaced):
+            kept.append(part)
+            continue
+        if replaced and isinstance(part, Literal):
+            kept.append(Literal(part.text.partition(replaced)[0]))
+        elif replaced and kept and isinstance(kept[-1], Literal):
+            # What is replaced may begin in it.
+            kept[-1] = Literal(kept[-1].text.partition(replaced[0])[0])
+        known = [one for one in kept if one.text]
+        return word._with(parts=(*known, Expansion("input", word.text, splits=word.splits)))
+    return word
 
 
 def _may_hold(part: Literal | Expansion, text: str) -> bool:

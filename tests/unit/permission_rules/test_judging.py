@@ -264,6 +264,17 @@ def test_programs_that_write_where_they_are_told(command: str) -> None:
     assert judged("Bash", rules=rules, command=command).decide == "deny"
 
 
+def test_what_xargs_and_find_replace_keeps_what_stands_before_it() -> None:
+    rules = Rules([CompiledRule("Read(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
+    for command in (
+        "ls secret | xargs -I{} cat secret/{}",
+        "find . -exec cat secret/{} \\;",
+        "xargs -I x cat secret/$a",
+    ):
+        assert judged("Bash", rules=rules, command=command).decide == "person", command
+    assert judged("Bash", rules=rules, command="xargs -I{} cat build/{}").decide == "allow"
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -286,6 +297,9 @@ def test_an_awk_program_that_may_print_into_a_file(program: str) -> None:
     "command",
     [
         "xargs -a secret/x echo",
+        "wc --files0-from=secret/x",
+        "git config -f secret/x --list",
+        "shuf secret/x",
         "xargs --arg-file=secret/x echo",
         "date -f secret/x",
         "date --fil secret/x",
