@@ -507,8 +507,9 @@ def _read_script(words: _Words) -> bool:
 
 def _read_sql_words(words: _Words) -> bool:
     texts = [*words.operands, *(one.target for one in inputs_of(words.command) if one.direction != "in")]
-    for word in texts:
-        if word is None or (word.value is None and (word.splits or not word.prefix)):
+    for place, word in enumerate(texts):
+        is_file = place == 0 and bool(words.operands)
+        if word is None or (word.value is None and (not is_file or word.splits or not word.prefix)):
             words.doubt(Why.CODE, word or words.command.words[0])
         else:
             words.sql(word.value or word.text, word)
