@@ -72,6 +72,8 @@ _INPUT = {
     "xargs": ("-a", "--arg-file"),
 }
 """The options that name a file whose lines are shown, if only as faults."""
+_LOGS = ("GIT_TRACE", "SSLKEYLOGFILE", "TF_LOG_PATH")
+"""How variables begin that name a file to which programs write."""
 _COPIES = _CHANGES_LAST | {"mv"}
 _TAKES_FOLDER = frozenset(["cp", "install", "ln", "mv"])
 _INTO = LazyPattern(r"-[^-Sgmot]*t(?P<short>.*)|--t[a-z-]*(?:=(?P<long>.*))?", DOTALL)
@@ -199,6 +201,14 @@ def _is_device(named: Named) -> bool:
 
 def used_files(command: SimpleCommand, home: str) -> Iterator[FileUse]:
     """Yield the files that a known program is told to read or write."""
+    logs = [one.values[0] for one in command.assignments if one.name.startswith(_LOGS) and one.values]
+    found = [FileUse(True, word, named_by(word, home), by_shell=False) for word in logs]
+    for word in command.words[1:]:
+        if word.prefix.startswith(_LOGS) and "=" in word.prefix:
+            path = None if word.value is None else word.value.partition("=")[2]
+            found.append(FileUse(True, word, Named(path), by_shell=False))
+    # `GIT_TRACE=1` writes to the terminal.
+    yield from (use for use in found if use.named.path is None or os.path.isabs(use.named.path))
     yield from (use for use in _Program(command, home).uses() if not _is_device(use.named))
 
 
