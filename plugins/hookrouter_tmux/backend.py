@@ -276,17 +276,19 @@ class TmuxBackend(TerminalBackend):
     def panes(self, environ: Mapping[str, str]) -> list[RunningPane]:
         """Return the panes of the server that ``TMUX`` names, else of the user's own, whose programs run."""
         server = environ.get("TMUX", "").partition(",")[0]
-        form = "#{pane_id} #{pane_dead} #{socket_path}\t#{session_name}\t#{pane_current_command}\t#{pane_current_path}"
+        # A folder's name may hold anything, a line that looks like another pane's too: only tmux knows the mark.
+        mark = f"{os.urandom(8).hex()}\t"
+        names = ("pane_id", "pane_dead", "socket_path", "session_name", "pane_current_command", "pane_current_path")
+        form = "".join(f"{mark}#{{{name}}}" for name in names)
         said = self._call(["tmux", "-u", *(["-S", server] if server else []), "list-panes", "-a", "-F", form])
         if said.returncode != 0:
             return []
         found = []
-        for line in said.stdout.decode(errors="replace").splitlines():
-            head, _, rest = line.partition("\t")
-            pane, dead, socket = [*head.split(" ", 2), "", ""][:3]
-            session, program, folder = [*rest.split("\t", 2), "", ""][:3]
+        fields = said.stdout.decode(errors="replace").split(mark)[1:]
+        for pane, dead, socket, session, program, folder in zip(*[iter(fields)] * len(names), strict=False):
             if _is_pane_id(pane) and dead == "0" and session:
-                found.append(RunningPane(TerminalAddress(self.name, session, pane, socket), program, folder))
+                address = TerminalAddress(self.name, session, pane, socket)
+                found.append(RunningPane(address, program, folder.removesuffix("\n")))
         return found
 
     def _send(
