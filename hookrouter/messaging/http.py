@@ -198,7 +198,8 @@ def _send_once(
         # Not all that requests lets through is an error of its own, and some of it quotes the whole address.
         if not status:
             raise _explained(error, url, timeout) from None
-    return Response(status, received[:ANSWER_BYTES].decode("utf-8", "replace"), found, url)
+    # A mark of the byte order before it is no part of the text, and no JSON.
+    return Response(status, received[:ANSWER_BYTES].decode("utf-8-sig", "replace"), found, url)
 
 
 def _late(url: str, timeout: float) -> HttpError:

@@ -213,6 +213,7 @@ def test_secrets_are_part_of_address_and_body(endpoint: Endpoint, monkeypatch: p
     [
         (b'{"ok": true}', True),
         (b'{"ok": 1}', True),
+        (b'\xef\xbb\xbf{"ok": true}', True),
         (b'{"ok": false, "error": "invalid_auth"}', False),
         (b'{"ok": "true"}', False),
         (b"[]", False),
