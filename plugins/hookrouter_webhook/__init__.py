@@ -10,7 +10,7 @@
 - ``body``: a template in which ``$text``, ``$subject``, ``$kind``, ``$agent``, ``$session``, ``$session_id``,
   ``$tool_use_id``, ``$id``, ``$created_at`` and ``$link`` stand for the message, escaped as the header
   Content-Type wants it (JSON by default, so ``{"text": "$text"}`` is right; form data, XML, HTML, text/plain and
-  text/markdown, no other one), and ``$about`` for what all messages about
+  text/markdown, no other one, and no other charset than UTF-8), and ``$about`` for what all messages about
   one question share; without it, the whole message as one JSON object;
 - ``secrets``: ``{ token_env = "BOT_TOKEN" }`` makes ``$token`` known to templates, of which ``url`` is then one;
 - ``text_bytes``: how much of the text the service takes; a longer one is cut, and says so;

@@ -30,8 +30,10 @@ CLOSES = "closes"
 NAME = re.compile(r"[a-z_][a-z0-9_]*")
 """How a name of one's own is written: of a secret, or of a part of an answer."""
 
-ESCAPED_TYPES = "JSON, application/x-www-form-urlencoded, XML, HTML, text/plain and text/markdown"
+ESCAPED_TYPES = "JSON, application/x-www-form-urlencoded, XML, HTML, text/plain and text/markdown, each in UTF-8"
 """The types of bodies of which it is known how a value is written in them."""
+
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([^\s;\"]*)", re.IGNORECASE)
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (its production Char); HTML takes none of it either."""
@@ -119,6 +121,8 @@ def _is_json(content_type: str) -> bool:
 def _writing(content_type: str) -> Callable[[str], str] | None:
     """Return how a value is written in a body of a type so that it ends no part of it; None if that is not known."""
     kind = content_type.partition(";")[0].strip().lower()
+    if any(charset.lower() not in ("utf-8", "utf8") for charset in _CHARSET.findall(content_type)):
+        return None
     if _is_json(content_type):
         return lambda value: json.dumps(value)[1:-1]
     if kind == "application/x-www-form-urlencoded":

@@ -123,7 +123,11 @@ def test_a_template_makes_xml_of_any_text(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["application/yaml", "text/csv", "application/octet-stream", "text/x-sh", "multipart/x"]
+    "kind",
+    [
+        *("application/yaml", "text/csv", "application/octet-stream", "text/x-sh", "multipart/x"),
+        *("text/plain; charset=iso-8859-1", "text/html;charset=UTF-7", 'text/xml; charset="utf-16"'),
+    ],
 )
 def test_a_template_of_a_type_in_which_nobody_knows_how_to_write_a_value_is_refused(kind: str) -> None:
     headers = {"Content-Type": kind}
@@ -132,6 +136,7 @@ def test_a_template_of_a_type_in_which_nobody_knows_how_to_write_a_value_is_refu
     closing = {**CLOSING, "closed": {"body": "text: $text"}, "headers": headers}
     assert [one.partition(":")[0] for one in gateway().check(closing)] == ["closed.body"]
     assert gateway().check({**GOOD, "headers": headers}) == []
+    assert gateway().check({**GOOD, "body": "$text", "headers": {"Content-Type": 'text/plain; charset="UTF-8"'}}) == []
     (named,) = gateway().check({**GOOD, "headers": {"Content-Type_env": "WEBHOOK_AUTH"}})
     assert named.startswith("headers: found Content-Type_env; allowed: Content-Type itself")
 
