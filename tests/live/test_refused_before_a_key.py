@@ -25,12 +25,19 @@ OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("SQLi
 FORM = {"question": "Which database?", "header": "Database", "multiSelect": False, "options": OPTIONS}
 
 
-def test_a_chat_that_reads_as_the_clients_own_hint(calm: Live) -> None:
+def test_a_chat_that_is_no_prompt_for_the_client(calm: Live) -> None:
     asked = calm.ask(FORM)
-    refused = calm.answer({"action": "chat", "text": 'Try "pytest -q" first'})
-    assert refused.returncode == 4, refused.stdout
-    result = json.loads(refused.stdout)
-    assert ("begins like a hint" in result["reason"], result["steps"]) == (True, [])
+    unsaid = {
+        'Try "pytest -q" first': "begins like a hint",
+        "exit": "ends the client",
+        "\u200b/clear": "slash command",
+        "\u200b": "empty",
+    }
+    for text, why in unsaid.items():
+        refused = calm.answer({"action": "chat", "text": text})
+        assert refused.returncode == 4, refused.stdout
+        result = json.loads(refused.stdout)
+        assert (why in result["reason"], result["steps"]) == (True, []), result
     # Nothing was done to the form, which takes the next answer.
     done = calm.answer({"action": "select", "optionIndex": 1})
     assert done.returncode == 0, done.stdout

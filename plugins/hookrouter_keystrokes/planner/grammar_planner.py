@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.answering.decisions import Chat, FreeText, MultiSelect, Select
 from hookrouter.answering.forms import has_review, outline, why_untypable
+from hookrouter.answering.input_limits import chat_faults
 from hookrouter.answering.interfaces import Done, GiveUp, KeystrokePlanner, Press, SeenDialog, View, Wait
 from hookrouter_keystrokes.decisions import planner
 from hookrouter_keystrokes.dialog_forms import TOLD
@@ -25,6 +26,8 @@ from hookrouter_keystrokes.planner.pages import PagePlan
 from hookrouter_keystrokes.planner.plan import Plan
 from hookrouter_keystrokes.planner.preview import PreviewPlan
 from hookrouter_keystrokes.planner.review import ReviewPlan
+from hookrouter_keystrokes.prompting.facts import ENDS
+from hookrouter_keystrokes.prompting.hidden import without_dropped
 from hookrouter_keystrokes.screens.model import (
     Closed,
     LongTextPage,
@@ -116,12 +119,26 @@ class GrammarPlanner(KeystrokePlanner):
 
 def _refusal(form: AskUserQuestionInput, decisions: Sequence[Decision]) -> str | None:
     """Return why these decisions cannot be entered by this planner, or None if they can."""
-    if decisions and isinstance(decisions[-1], Chat) and is_hint(decisions[-1].text):
+    unsaid = _why_unsaid(decisions[-1].text) if decisions and isinstance(decisions[-1], Chat) else None
+    return unsaid or why_untypable(form, decisions)
+
+
+def _why_unsaid(text: str) -> str | None:
+    """Return why the client would not take a chat's text for a prompt, so that it was lost once the form is declined.
+
+    None if it would.
+    """
+    shown = without_dropped(text)
+    if is_hint(shown):
         return (
             "the chat's text begins like a hint that Claude Code shows in an empty prompt box, so that it could not be "
             "read back; begin with another word"
         )
-    return why_untypable(form, decisions)
+    if shown.strip() in ENDS:
+        return f"the chat's text is {shown.strip()!r}, which ends the client if it is typed alone; say it in more words"
+    if shown != text and (faults := chat_faults(shown)):
+        return f"the chat's text, without the invisible characters that the client drops, {faults[0]}"
+    return None
 
 
 def _may_show(state: DialogState) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["HIDDEN", "dropped"]
+__all__ = ["HIDDEN", "dropped", "without_dropped"]
 
 HIDDEN = (
     (0x00AD, 0x00AD),
@@ -79,6 +79,11 @@ def dropped(text: str) -> str:
         if not _is_kept(text, found.start()):
             return found[0]
     return ""
+
+
+def without_dropped(text: str) -> str:
+    """Return a text without the characters that the client would take out of it."""
+    return _HIDDEN.sub(lambda found: found[0] if _is_kept(text, found.start()) else "", text)
 
 
 def _is_kept(text: str, at: int) -> bool:
