@@ -170,8 +170,8 @@ def return_hooks(app: Services, named: str, register: Register, *, dry_run: bool
     entries = [(event, json.loads(entry)) for event, _, entry in hooks]
     # These are closed in the settings file, too.
     blocking = {(event, entry["command"]) for event, entry in entries if entry.get("onFailure") == "block"}
-    closed = [one for one in app.config.scripts if _is_closed(one, path)]
-    if closed := [one.command for one in closed if (one.event, one.command) not in blocking]:
+    scripts = [one for one in app.config.scripts if _is_closed(one, path)]
+    if closed := [one.command for one in scripts if (one.event, one.command) not in blocking]:
         what = ", ".join(closed)
         told["warnings"].append(printable(f"what was set to fail closed is not in the settings file: {what}"))
     if dry_run:

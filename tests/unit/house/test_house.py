@@ -20,7 +20,7 @@ BUDGET = {
     "hookrouter/_installation": 1895,
     "hookrouter/_isolation": 855,
     "hookrouter/_mod": 240,
-    "hookrouter/_plugins": 1940,
+    "hookrouter/_plugins": 2003,
     "hookrouter/_routing": 1642,
     "hookrouter/_sandbox": 2210,
     "hookrouter/_serving": 3006,
