@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrouter._config.cache import ALARM, config_name
+from hookrouter._config.salvage import is_kept
 from hookrouter.messaging.gateway import Message
 from hookrouter.storage.interface import StoreError
 from hookrouter.util.clock import iso
@@ -148,7 +149,7 @@ def _text(services: Services) -> str:
 
 
 def _what_holds(config: Config) -> str:
-    return HOLDS if config.is_set_up else _DEFAULTS_HOLD
+    return HOLDS if is_kept(config) else _DEFAULTS_HOLD
 
 
 def _claim(services: Services, audience: str, problems: Sequence[str], *, else_: bool) -> bool:

@@ -17,7 +17,7 @@ from hookrouter.util.text import closest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["salvaged"]
+__all__ = ["is_kept", "salvaged"]
 
 
 def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes) -> Config:
@@ -32,6 +32,14 @@ def salvaged(last_good: Config, raw: Mapping[str, object] | None, content: bytes
     else:
         plugins = {**last_good.plugins, **_from_tables(last_good, raw)}
     return last_good._with(plugins=plugins)
+
+
+def is_kept(config: Config) -> bool:
+    """Whether what holds while a file has problems is what a file before it said, and not the defaults.
+
+    What it says of plugins does not count: a file that was never right may close some.
+    """
+    return config._with(problems=(), plugins={}) != Config()
 
 
 def _from_tables(last_good: Config, raw: Mapping[str, object]) -> dict[str, PluginConfig]:

@@ -482,7 +482,9 @@ def _problems(plugins: Plugins) -> list[str]:
     """Return what is wrong with config.toml and with installed plugins, one line each."""
     found = list(plugins.all_config.problems)
     if found:
-        holds = "what it said before holds" if plugins.all_config.is_set_up else "the defaults hold"
+        from hookrouter._config.salvage import is_kept
+
+        holds = "what it said before holds" if is_kept(plugins.all_config) else "the defaults hold"
         found.append(f"config.toml is not used until it is corrected (hookrouter config check); {holds}")
     found += [f"plugin {info.name} is broken: {info.reason}" for info in plugins.broken()]
     return found + [

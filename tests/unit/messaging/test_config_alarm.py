@@ -120,6 +120,16 @@ def test_without_a_file_that_was_right_nobody_but_the_inbox_can_be_told(place: P
     assert place.told() == [("config", "default", "inbox")]
 
 
+def test_a_file_without_agents_holds_too(place: Place) -> None:
+    """As one of guards alone has none."""
+    place.write('[plugins]\nlast = ["guard"]\n')
+    assert place.hook() == ""
+    place.write(BROKEN)
+    for shown in (place.hook(), place.hook("SessionStart", "s-2")):
+        assert "what it said before holds" in shown
+        assert "the defaults" not in shown
+
+
 def test_a_client_without_a_screen_does_not_count(place: Place) -> None:
     place.write(BROKEN)
     assert place.hook(CLAUDE_CODE_ENTRYPOINT="sdk-cli") == ""
