@@ -84,6 +84,11 @@ class Project(Value, kw_only=True):
     scope: str = ""
     """What tells one state of its plugins from the next."""
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether its record cannot be read, so that nobody knows what it guards."""
+        return bool(self.problem) and not self.plugins and not self.rules
+
     def joined(
         self, index: tuple[DiscoveredPlugin, ...], config: Config
     ) -> tuple[tuple[DiscoveredPlugin, ...], Config, tuple[DiscoveredPlugin, ...]]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hookrouter._isolation.policy import Isolation
     from hookrouter._isolation.progress import RunProgress
     from hookrouter._plugins.project import Project
-    from hookrouter._plugins.registry import PluginInfo
     from hookrouter._routing.hook_call import HookCall
     from hookrouter._routing.tracing import Trace
     from hookrouter.context import Context, Services, Wiring
@@ -195,7 +194,10 @@ class _HookRun:
             names = ", ".join(info.name for info in listeners) or "nobody"
             self._trace(f"{command_word(call.event)} looks up {', '.join(call.hooks)}; {names} listens")
         broken_guards = plugins.broken_fail_closed(call.hooks)
-        missing = plugins.broken_fail_open(call.hooks, value, wakes=wakes)
+        broken = plugins.broken_fail_open(call.hooks, value, wakes=wakes)
+        missing = [f"plugin {info.name} is broken: {info.reason}; this goes on without it" for info in broken]
+        if self._project is not None and self._project.is_unknown:
+            missing += _of_project(self._project, self._environ, call.payload.get("cwd"))
         if not listeners and not broken_guards and not missing:
             self._record.unheard()
             return HookOutput()
@@ -420,11 +422,10 @@ class _HookRun:
             reason = f"no process could be started to write documents to the engine: {describe_error(error)}"
             self._journal.write({"level": "warning", "reason": reason}, self._call.session_id)
 
-    def _announce(self, plugins: Plugins, missing: Sequence[PluginInfo]) -> list[str]:
+    def _announce(self, plugins: Plugins, missing: Sequence[str]) -> list[str]:
         """Return what the user is shown of problems: all when a session begins, else those of config.toml once.
 
-        And, each time, which plugins are ``missing`` in the call: nothing else may tell, where no plugin listens to
-        SessionStart.
+        And, each time, what is ``missing`` in the call: nothing else may tell, where no plugin listens to SessionStart.
         """
         event, said = self._call.payload["hook_event_name"], ""
         if plugins.all_config.problems:
@@ -435,8 +436,7 @@ class _HookRun:
                 said = self._wiring.announce_problems(self._services(plugins), has_screen=has_screen)
             except Exception as error:  # noqa: BLE001 - the call itself must be answered all the same
                 self._record.warn(f"that config.toml has problems could not be told: {describe_error(error)}")
-        texts = [said] if said else []
-        texts += [f"plugin {info.name} is broken: {info.reason}; this goes on without it" for info in missing]
+        texts = [*([said] if said else []), *missing]
         if event == "SessionStart":
             texts = [*_problems(plugins), *_of_project(self._project, self._environ, self._call.payload.get("cwd"))]
         # They quote the file's keys, and what plugins raise: on a line of hookrouter's own, of a terminal.

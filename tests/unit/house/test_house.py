@@ -21,7 +21,7 @@ BUDGET = {
     "hookrouter/_isolation": 855,
     "hookrouter/_mod": 240,
     "hookrouter/_plugins": 2003,
-    "hookrouter/_routing": 1642,
+    "hookrouter/_routing": 1650,
     "hookrouter/_sandbox": 2210,
     "hookrouter/_serving": 3006,
     "hookrouter/_setup": 770,

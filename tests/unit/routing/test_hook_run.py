@@ -13,9 +13,11 @@ import pytest
 from hookrouter import _wiring, hookimpl
 from hookrouter._isolation.supervisor import Supervisor
 from hookrouter._plugins.index import DiscoveredPlugin
+from hookrouter._plugins.project import record_file
 from hookrouter._routing import hook_run
 from hookrouter._routing.hook_run import answer
 from hookrouter.samples import sample
+from hookrouter.storage.home import Home
 
 GUARDED = '[plugins.own]\non_error = "closed"\n'
 
@@ -74,6 +76,21 @@ def test_a_refusal_that_cannot_be_made_says_what_its_exit_code_does(
     answered = answer(word, json.dumps(sample(event)).encode(), environ, _wiring, contained=True)
     assert answered.output.exit_code == 2
     assert answered.output.stderr == f"hookrouter: hookrouter failed; set to fail closed: own, {means}\n"
+
+
+def test_the_user_is_told_of_each_call_in_a_project_of_which_nothing_is_known(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(hook_run, "load_index", lambda _home, _environ: ())
+    Path(environ["HOOKROUTER_HOME"], "config.toml").write_text("[plugins]\nguards_alone = true\n")
+    record = Path(record_file(Home.from_environ(environ), str(tmp_path)))
+    record.parent.mkdir()
+    record.write_text("{")
+    payload = json.dumps({**sample("PreToolUse", "Bash"), "cwd": str(tmp_path)}).encode()
+    (said,) = json.loads(answer("pre-tool-use", payload, environ, _wiring, contained=True).output.stdout).values()
+    assert said == (
+        f"hookrouter: the project {tmp_path}: its record {record} cannot be read: hookrouter trust {tmp_path}"
+    )
 
 
 def test_the_user_is_told_of_each_call_that_goes_on_without_a_broken_plugin(
