@@ -129,6 +129,8 @@ def _over(table: PluginConfig, home: PluginConfig | None) -> PluginConfig:
     if home is None:
         return table
     chosen = {name: value for name, value in home._items() if value != getattr(PluginConfig, name)}
+    if home.is_asked_for:
+        chosen["enabled"] = True
     return table._with(**{**chosen, "settings": {**table.settings, **home.settings}})
 
 

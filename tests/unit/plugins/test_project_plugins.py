@@ -369,6 +369,14 @@ def test_a_home_that_trusts_nothing_is_asked_for_nothing(place: Place) -> None:
     assert not os.path.exists(place.home.trusted)
 
 
+def test_a_home_switches_on_what_a_project_switches_off() -> None:
+    table = {"guard": PluginConfig(enabled=False, on_error="closed")}
+    project = Project(folder="/p", tables=table, plugins=(DiscoveredPlugin(name="guard", value="/p/guard.py"),))
+    for home, enabled in ((PluginConfig(), False), (PluginConfig(is_asked_for=True), True)):
+        found = project.joined((), Config(plugins={"guard": home}))[1].plugin("guard")
+        assert (found.enabled, found.on_error) == (enabled, "closed")
+
+
 def test_a_home_comes_first(place: Place) -> None:
     place.write()
     place.write(
