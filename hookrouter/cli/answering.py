@@ -23,6 +23,15 @@ __all__ = ["DryRun", "Session", "ToolUseId", "Wait", "Who", "decide", "where_the
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
+def _not_empty(context: typer.Context, name: str) -> str:
+    """Refuse an empty name that was typed, as of a variable that is not set: without one any session is meant."""
+    source = context.get_parameter_source("session")
+    if not name and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("it is empty; name a session, or leave it out for the one with the only open dialog")
+    return name
+
+
 Session = Annotated[
     str,
     typer.Option(
@@ -30,6 +39,7 @@ Session = Annotated[
         metavar="NAME",
         help="The session that asks; without it, the session with the only open dialog.",
         autocompletion=open_sessions,
+        callback=_not_empty,
     ),
 ]
 ToolUseId = Annotated[
