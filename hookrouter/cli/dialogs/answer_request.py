@@ -91,7 +91,9 @@ class Request(NamedTuple):
 
 
 def check_options(request: Request) -> None:
-    """Refuse options that contradict each other. Raises UsageError."""
+    """Refuse options that contradict each other, and empty ones that would check nothing. Raises UsageError."""
+    if request.expect is not None and not request.expect.strip():
+        raise UsageError("--expect is empty; give words that the question must hold")
     if request.session and request.any_session:
         raise UsageError("give either --session or --any, not both")
     if not 0 <= request.wait < float("inf"):

@@ -38,6 +38,9 @@ def answer_by_hand(request: Request, terminal: Terminal, author: Author | None) 
     """
     words = list(request.words)
     if not request.names_question:
+        if words and not words[0].strip():
+            # Such as of a variable that is not set: without a name any session would be meant.
+            raise UsageError("the session's name is empty; --any means the only one that asks")
         request = request._replace(session=words.pop(0)) if words else request._replace(any_session=True)
     is_there = is_person_there(at_terminal=terminal.can_ask)
     if author is None:
