@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrouter.storage.engine import ALONE_VARIABLE
 from hookrouter.util.program import script_argv
-from hookrouter.util.text import printable
+from hookrouter.util.text import describe_error, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,14 +67,18 @@ class Tasks:
         return await self._run([sys.executable, "-P", "-m", ANSWERING], json.dumps(request))
 
     async def _run(self, argv: Sequence[str], text: str | None, *, is_alone: bool = False) -> Done:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**self._environ, ALONE_VARIABLE: "1"} if is_alone else self._environ,
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**self._environ, ALONE_VARIABLE: "1"} if is_alone else self._environ,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            # Also for a text that no command line takes: one too long, or with a NUL.
+            return Done(1, {}, f"nothing was done, it cannot be started: {describe_error(error)}")
         try:
             given = (text or "").encode("utf-8", "surrogatepass")
             # Shielded: somebody who closes the page takes nothing back.
