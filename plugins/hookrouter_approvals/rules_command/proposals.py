@@ -34,10 +34,12 @@ _WORD = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
 _NEVER_WIDENED = frozenset(
     [
-        ".", "ash", "awk", "bash", "bun", "chmod", "chown", "cmd", "curl", "dash", "dd", "deno", "doas", "docker",
-        "env", "eval", "exec", "find", "fish", "gawk", "kill", "kubectl", "lua", "mv", "nice", "node", "nohup", "npx",
-        "parallel", "perl", "php", "pipx", "pkill", "powershell", "pwsh", "python", "python3", "rm", "rsync", "ruby",
-        "scp", "setsid", "sh", "source", "ssh", "su", "sudo", "tee", "timeout", "uvx", "watch", "wget", "xargs", "zsh",
+        ".", "ash", "awk", "bash", "bun", "busybox", "chmod", "chown", "cmd", "curl", "dash", "dd", "deno", "doas",
+        "docker", "env", "eval", "exec", "find", "fish", "ftp", "gawk", "kill", "killall", "ksh", "kubectl", "lua",
+        "mv", "mysql", "nc", "ncat", "netcat", "nice", "node", "nodejs", "nohup", "npx", "osascript", "parallel",
+        "perl", "php", "pipx", "pkill", "powershell", "psql", "pwsh", "pypy", "python", "rm", "rsync", "ruby", "scp",
+        "setsid", "sftp", "sh", "shred", "socat", "source", "ssh", "strace", "su", "sudo", "tee", "telnet", "timeout",
+        "truncate", "ts-node", "tsx", "unlink", "uvx", "watch", "wget", "xargs", "zsh",
     ]
 )  # fmt: skip
 """Programs that run, send or remove whatever they are told: only whole commands of theirs are proposed."""
@@ -110,14 +112,14 @@ class ByHand:
             program = beginning.partition(" ")[0]
             total = sum(count for _, count, _ in members)
             is_wide = len(members) > _MOST_EXACT and total >= _LEAST and total > 2 * sum(one[1] for one in frequent)
-            if is_wide and os.path.basename(program) not in _NEVER_WIDENED and " " in beginning:
+            if is_wide and not _never_widened(program) and " " in beginning:
                 found.append((1, Proposal(f"Bash({beginning}:*)", total, members[0][2])))
                 continue
             found += [(0, Proposal(f"Bash({text})", count, example)) for text, count, example in frequent]
             rest.setdefault(program, []).extend(one for one in members if one not in frequent)
         for program, members in rest.items():
             total = sum(count for _, count, _ in members)
-            if len(members) > _MOST_EXACT and total >= _LEAST and os.path.basename(program) not in _NEVER_WIDENED:
+            if len(members) > _MOST_EXACT and total >= _LEAST and not _never_widened(program):
                 found.append((2, Proposal(f"Bash({program}:*)", total, members[0][2])))
         return found
 
@@ -126,6 +128,11 @@ def plain_command(words: Sequence[str]) -> str:
     """Return a command's words as a rule's brackets may have them; empty if some could mean anything else there."""
     text = " ".join(words)
     return text if len(text) <= LONGEST and all(map(_WORD.fullmatch, words)) and not text.endswith(":*") else ""
+
+
+def _never_widened(program: str) -> bool:
+    """Whether only whole commands of a program are proposed, whatever its version and folder: ``python3.11``."""
+    return os.path.basename(program).rstrip("0123456789.") in ("", *_NEVER_WIDENED)
 
 
 def _beginning(text: str) -> str:

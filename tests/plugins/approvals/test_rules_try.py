@@ -184,6 +184,12 @@ def test_what_was_allowed_by_hand_is_proposed_the_narrowest_first() -> None:
     assert [one["rule"] for one in found["proposals"]] == ["Bash(npm test)", "Bash(cargo build:*)"]
 
 
+@pytest.mark.parametrize("program", ["python3.11", "/usr/bin/python3.12", "bash5", "nodejs", "shred", "killall", "nc"])
+def test_of_what_runs_or_removes_whatever_it_is_told_only_whole_commands_are_proposed(program: str) -> None:
+    found = tried(compiled(), *(past(f"{program} x.{number}") for number in range(9)))
+    assert found["proposals"] == []
+
+
 @pytest.mark.parametrize(
     "more", [{"ended": reading.REFUSED}, {"ended": reading.OPEN}, {"mode": "bypassPermissions"}, {"mode": ""}]
 )
