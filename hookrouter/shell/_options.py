@@ -4,7 +4,9 @@ from __future__ import annotations
 
 __all__ = ["Options"]
 
-_RUNS = frozenset(["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced", "file", "pipe"])
+_RUNS = frozenset(
+    ["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced", "file", "pipe", "python"]
+)
 """Kinds of values that must be known."""
 
 

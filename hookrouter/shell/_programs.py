@@ -19,6 +19,7 @@ are in the lines below it:
 ``-a=module``   its value is a module of Python, and what follows is the module's
 ``-a=file``     its value is a file or a module; more than a name is a text in the program's own language
 ``-a=pipe``     its value is a file, or ``|`` and a command line for a shell
+``-a=python``   its value is a version of Python, or the program that is to be Python
 ``-a=number``   its value is a number
 ``-a=replaced`` its value stands in the command for what is read
 ``-a=doubt``    with it, it is not known what is run
@@ -301,7 +302,7 @@ pylint: WORDS
 gpg: WORDS
   --agent-program=text --dirmngr-program=text --photo-viewer=text *
 pip: WORDS
-  --editor=text *
+  --editor=text --python=python *
 gcloud: SUBCOMMAND
   --project: *
 sort: WORDS
@@ -484,12 +485,16 @@ bunx: COMMAND
   --bun
 uv: SUBCOMMAND
   -q -v -n --quiet --verbose --no-cache --offline --directory: --project: --config-file:
+uv *, virtualenv: WORDS
+  -p=python --python=python *
+mypy: WORDS
+  --python-executable=python *
 uv run: COMMAND
-  -q -v -n -p: --python: --with: --with-requirements: --with-editable: --extra: --all-extras --group: --no-group:
-  --only-group: --dev --no-dev --frozen --locked --isolated --no-sync --no-project --active --exact --env-file:
-  --directory: --project: --package: --quiet --offline --all-groups --no-cache -m!
+  -q -v -n -p=python --python=python --with: --with-requirements: --with-editable: --extra: --all-extras --group:
+  --no-group: --only-group: --dev --no-dev --frozen --locked --isolated --no-sync --no-project --active --exact
+  --env-file: --directory: --project: --package: --quiet --offline --all-groups --no-cache -m!
 uv tool run, uvx: COMMAND
-  --from: --with: -p: --python: --isolated -q --quiet
+  --from: --with: -p=python --python=python --isolated -q --quiet
 poetry: SUBCOMMAND
   -C: -P: -q -n --directory: --project: --quiet --no-interaction --no-ansi
 pdm: SUBCOMMAND

@@ -13,7 +13,7 @@ from hookrouter.shell._lists import (
 )
 from hookrouter.shell._options import Options
 from hookrouter.shell._programs import PROGRAMS, known_name
-from hookrouter.shell._settings import NAME_OF_FILE, check_variable
+from hookrouter.shell._settings import NAME_OF_FILE, VERSION, check_variable
 from hookrouter.shell._special import (
     COMMANDS_IN_SQL,
     SPECIAL,
@@ -223,12 +223,12 @@ class _Words:
             self.replaced = value
         elif kind == "sql":
             self.sql(value, holder)
-        elif kind == "file":
-            if not NAME_OF_FILE.fullmatch(value):
-                self.doubt(Why.CODE, holder)
-        elif kind == "pipe":
-            if value.startswith("|"):
-                self.reader.read_text(value[1:], holder, self.by, "sh")
+        elif kind == "file" and not NAME_OF_FILE.fullmatch(value):
+            self.doubt(Why.CODE, holder)
+        elif kind == "pipe" and value.startswith("|"):
+            self.reader.read_text(value[1:], holder, self.by, "sh")
+        elif kind == "python" and not VERSION.fullmatch(value):
+            self.reader.read_text(value, holder, self.by, "sh")
         elif kind == "module":
             return True
         elif kind == "text":

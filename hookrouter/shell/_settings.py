@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from hookrouter.shell._special import Reader
     from hookrouter.shell.commands import Assignment, SimpleCommand
 
-__all__ = ["NAME_OF_FILE", "check_variable", "is_state"]
+__all__ = ["NAME_OF_FILE", "VERSION", "check_variable", "is_state"]
 
 NAME_OF_FILE = LazyPattern(r"[\w:.,/@=+-]*")
 """A file, a module or an address of one, and no text in a language."""
+VERSION = LazyPattern(r"(?:c?python|pypy)?@?[0-9.]*t?")
+"""A version of Python, and no program."""
 
 
 def is_state(name: str) -> bool:
