@@ -268,7 +268,7 @@ class _Program:
             yield from self._archived()
         elif self._name == "unzip":
             for use in self._by_options({"unzip": ("-d",)}, writes=True):
-                yield use._with(with_content=True)
+                yield from _something_in(use)
         elif self._name in _CHANGES_IN_PLACE:
             if self._has(_IN_PLACE):
                 yield from (self._use(word, writes=True) for word in self._files)
@@ -297,7 +297,7 @@ class _Program:
                 yield from (self._use(word, writes=True) for word in self._arguments[1:2])
         else:
             for use in self._by_options({self._name: ("-C", "--directory")}, writes=True):
-                yield use._with(with_content=True)
+                yield from _something_in(use)
 
     def _copied(self, target: Word, named: Named, with_content: bool) -> Iterator[FileUse]:
         sources = {word: named_by(word, self._home).path for word in self._files if word != target}
@@ -360,6 +360,16 @@ class _Program:
 
     def _use(self, word: Word, *, writes: bool, with_content: bool = False) -> FileUse:
         return FileUse(writes, word, named_by(word, self._home), by_shell=False, with_content=with_content)
+
+
+def _something_in(use: FileUse) -> Iterator[FileUse]:
+    """Yield the use of a file in a folder, of which nothing else is known; none for where the command is."""
+    path = use.named.path
+    if path is None:
+        yield use
+    elif os.path.normpath(path) != ".":
+        folder = f"{path.rstrip('/')}/"
+        yield use._with(named=Named(None, folder, stays=True, like=f"{folder}0"))
 
 
 def _value_of(option: str, word: Word, *, is_whole: bool) -> str | None:

@@ -271,7 +271,7 @@ class Rules:
 
         def of_file(use: FileUse) -> None:
             path = use.named.path or use.named.like
-            if path is None and not (use.named.prefix or use.writes or use.by_shell):
+            if path is None and not (use.named.prefix not in ("", "./") or use.writes or use.by_shell):
                 # What a program reads of all that a variable may name is its own business, as with any script.
                 return
             is_known = path is not None and (folders.known or path.startswith("/"))

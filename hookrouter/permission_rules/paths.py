@@ -130,10 +130,12 @@ class PathPattern:
         if not self._refuses:
             return NO
         fixed = self._cased(self._fixed)
-        for base in bases:
-            known = self._cased(os.path.join(base, named.prefix))
-            if known.startswith(fixed) or fixed.startswith(known):
-                return MAYBE
+        tail = named.prefix.rpartition("/")[2]
+        for place in places(named.prefix[: len(named.prefix) - len(tail)], bases):
+            for folder in {place.full, place.real or place.full}:
+                known = self._cased(os.path.join(folder, tail))
+                if known.startswith(fixed) or fixed.startswith(known):
+                    return MAYBE
         return NO
 
     def _fit_place(self, place: Place, with_folders: bool) -> int:

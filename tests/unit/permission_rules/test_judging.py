@@ -243,9 +243,6 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
         "tar cf secret/x a",
         "tar -czf secret/x a",
         "tar --create --file=secret/x a",
-        "tar xf a -C secret",
-        "tar -xf a --directory=.",
-        "unzip -q a -d secret",
         "cp --target-directory=secret x",
         "cp --target secret x",
         "cp -tsecret x",
@@ -266,6 +263,24 @@ def test_a_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
 def test_programs_that_write_where_they_are_told(command: str) -> None:
     rules = Rules([CompiledRule("Edit(/secret/**)", "deny"), CompiledRule("Bash", "allow")])
     assert judged("Bash", rules=rules, command=command).decide == "deny"
+
+
+def test_a_path_of_which_the_end_is_not_known_is_compared_by_where_its_folder_lies(tmp_path: Path) -> None:
+    rules = Rules(
+        [
+            CompiledRule("Edit(/secret/**)", "deny"),
+            CompiledRule("Read(/secret/**)", "deny"),
+            CompiledRule("Bash", "allow"),
+        ]
+    )
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to("secret")
+    folder = str(tmp_path)
+    for path in ("secret/", "./secret/", f"../{tmp_path.name}/secret/", "a/../secret/", "link/"):
+        for command in (f"cat {path}*", f"rm {path}*", f"tar xf a -C {path}", f"unzip -q a -d {path}"):
+            assert judged("Bash", folder, rules, command=command).decide == "person", command
+    for command in ("cat ./*.py", "cat src/*", "tar xf a -C .", "tar xf a -C build", "rm ./build/*"):
+        assert judged("Bash", folder, rules, command=command).decide == "allow", command
 
 
 def test_what_xargs_and_find_replace_keeps_what_stands_before_it() -> None:
