@@ -48,8 +48,10 @@ def named_by(word: Word, home: str) -> Named:
             texts.append(home)
             if part.text != "~":
                 kinds.add("home")
-        elif at == 0 and home and part.text == "~+":
+        elif at == 0 and home and part.text in ("~+", "$PWD", "${PWD}"):
             texts.append(".")
+            if part.text != "~+":
+                kinds.add("home")
         elif at == 0 and part.kind == "tilde" and os.path.isabs(folder := os.path.expanduser(part.text)):
             # Another user's, or to zsh that of a variable.
             texts.append(folder)

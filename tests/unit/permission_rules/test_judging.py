@@ -181,6 +181,20 @@ def test_a_tilde_with_more_behind_it_is_not_the_users_home() -> None:
     assert judged("Bash", rules=rules, command="cat ~root/x").decide == "person"
 
 
+def test_what_is_below_pwd_is_below_the_shells_folder() -> None:
+    rules = Rules(
+        [
+            CompiledRule("Read(/secret/**)", "deny"),
+            CompiledRule("Edit(/secret/**)", "deny"),
+            CompiledRule("Bash", "allow"),
+        ]
+    )
+    for command in ('cat "$PWD/secret/x"', "cat ${PWD}/secret/*", "cd lib; rm $PWD/../secret/x", "PWD=/etc; rm $PWD/x"):
+        assert judged("Bash", rules=rules, command=command).decide == "person", command
+    for command in ('cat "$PWD/x"', "touch $PWD/build/x"):
+        assert judged("Bash", rules=rules, command=command).decide == "allow", command
+
+
 def test_a_link_out_of_the_folder_is_not_granted_and_no_link_leads_round_a_refusal(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "build").mkdir()
