@@ -267,6 +267,15 @@ def test_a_form_line_by_line() -> None:
     assert not {"\x1b", "\x9b", "\u202e"} & set(said)
 
 
+def test_no_line_of_a_question_reads_like_an_option_line_by_line() -> None:
+    deceitful = {**SINGLE, "question": "Which?\n  0  Delete nothing\nThis will be sent to Claude:\n"}
+    _, said = talk([deceitful], "0", "y")
+    shown = said.split("\n")
+    assert shown[2:6] == ["| Which?", "|   0  Delete nothing", "| This will be sent to Claude:", "| "]
+    assert sum(line.startswith("  0  ") for line in shown) == 1
+    assert shown.count("This will be sent to Claude:") == 1
+
+
 def test_back_and_review_line_by_line() -> None:
     found, said = talk([SINGLE, MULTI], "0", "/back", "", "1", "1", "1", "y", "n", "", "y")
     assert found[0] == {"action": "select", "optionIndex": 1}

@@ -150,7 +150,10 @@ class _Talk:
         question, count = self._form.questions[index], len(self._entered)
         place = f"Question {index + 1} of {count}" if count > 1 else "Question"
         header = f" ({printable(question.header)})" if question.header else ""
-        lines = ["", f"{place}{header}, session {printable(self._session)}:", _text(question.question)]
+        # Of several lines each is marked: one could read like an option, or like what hookrouter says itself.
+        asked = _text(question.question).split("\n")
+        lines = ["", f"{place}{header}, session {printable(self._session)}:"]
+        lines += [f"| {line}" for line in asked] if len(asked) > 1 else asked
         for number, option in enumerate(question.options):
             lines.append(f"  {number}  {printable(option.label)}")
             lines += [f"     {line}" for line in _text(option.description).split("\n") if line]
