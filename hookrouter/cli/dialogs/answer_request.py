@@ -96,5 +96,8 @@ def check_options(request: Request) -> None:
         raise UsageError("--expect is empty; give words that the question must hold")
     if request.session and request.any_session:
         raise UsageError("give either --session or --any, not both")
+    if request.expect is not None and not request.expect.strip():
+        # Every question holds that: a variable that is not set would name one that the agent has not been told of.
+        raise UsageError("--expect: found no text; allowed: words that the question must hold")
     if not 0 <= request.wait < float("inf"):
         raise UsageError("--wait: a number of seconds, 0 or more")
