@@ -60,9 +60,12 @@ class Place:
         return done.stdout + done.stderr
 
     def hook(self, folder: Path | None = None, **more: str) -> Any:
-        payload = {**sample("PreToolUse", "Bash"), "cwd": str(folder or self.root)}
-        said = self.run("run", "pre-tool-use", given=payload, **more)
+        said = self.said(folder, **more)
         return json.loads(said)["hookSpecificOutput"]["permissionDecisionReason"] if said else None
+
+    def said(self, folder: Path | None = None, **more: str) -> str:
+        payload = {**sample("PreToolUse", "Bash"), "cwd": str(folder or self.root)}
+        return self.run("run", "pre-tool-use", given=payload, **more)
 
     def imported(self) -> list[str]:
         """Return the files that were imported since this was asked before."""
@@ -145,12 +148,14 @@ def test_what_is_trusted_runs_from_a_copy_and_nothing_runs_once_it_is_changed(pl
     place.run("untrust", code=2)
 
 
-def test_a_guard_that_fails_open_says_nothing_once_it_is_changed(place: Place) -> None:
+def test_a_guard_that_fails_open_decides_nothing_once_it_is_changed_and_the_user_is_told(place: Place) -> None:
     place.run("trust", "--yes")
     assert place.hook() == "guard: not here"
     place.write("other.py", GUARD)
     place.imported()
-    assert place.hook() is None
+    said = json.loads(place.said())
+    assert said.keys() == {"systemMessage"}
+    assert "other.py was changed" in said["systemMessage"], said
     assert place.imported() == []
     start = place.run("run", "session-start", given={**sample("SessionStart"), "cwd": str(place.root)})
     assert f"hookrouter trust {place.root}" in json.loads(start)["systemMessage"]
