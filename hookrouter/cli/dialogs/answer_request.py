@@ -91,9 +91,7 @@ class Request(NamedTuple):
 
 
 def check_options(request: Request) -> None:
-    """Refuse options that contradict each other, and empty ones that would check nothing. Raises UsageError."""
-    if request.expect is not None and not request.expect.strip():
-        raise UsageError("--expect is empty; give words that the question must hold")
+    """Refuse options that contradict each other, and an empty one that would check nothing. Raises UsageError."""
     if request.session and request.any_session:
         raise UsageError("give either --session or --any, not both")
     if request.expect is not None and not request.expect.strip():

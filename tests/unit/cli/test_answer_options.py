@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--any", "--expect", "", '[{"action": "select", "optionIndex": 0}]'], "--expect is empty"),
-        (["work", "0", "--expect", " "], "--expect is empty"),
+        (["--any", "--expect", "", '[{"action": "select", "optionIndex": 0}]'], "--expect: found no text"),
+        (["work", "0", "--expect", " "], "--expect: found no text"),
         (["", "my words", "--text"], "the session's name is empty"),
         ([" ", "my words", "--chat"], "the session's name is empty"),
     ],
