@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,7 +127,7 @@ def check(app: Services) -> list[Located]:
         found += [Located(level, line_of(problem.key, lines), problem) for level, problem in _not_installed(meant)]
         for text in filter(None, (unheard_warning(config), unheld_warning(config))):
             found.append(Located("warning", line_of("approvals.rules[0]", lines), Problem("approvals.rules", text)))
-        further = [*_missed(meant), *_unused(meant, lines), *_unanswered(config)]
+        further = [*_missed(meant), *_unused(meant, lines), *_unanswered(config), *_nowhere(config)]
         found += [Located("warning", line_of(one.key, lines), one) for one in further]
     return sorted(found, key=lambda located: (located.level, located.line or 0))
 
@@ -321,6 +322,14 @@ def _unanswered(config: Config) -> Iterator[Problem]:
         names = ", ".join(repr(agent.id) for agent in config.agents)
         text = f"true, so {names} of [[agents]] hear of nothing: `hookrouter init` switches the rest on"
         yield Problem(f"plugins.{GUARDS_ALONE}", text)
+
+
+def _nowhere(config: Config) -> Iterator[Problem]:
+    """Yield the scripts that run in no session: the folder of their project has gone, or has another name now."""
+    for index, script in enumerate(config.scripts):
+        if script.project and not os.path.isdir(script.project):
+            text = f"found {script.project!r}; there is no such folder, so the script runs in no session"
+            yield Problem(f"scripts[{index}].project", text)
 
 
 def _unused(app: Services, lines: Mapping[str, int]) -> Iterator[Problem]:

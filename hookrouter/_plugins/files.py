@@ -14,6 +14,8 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrouter.storage.home import Home
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "import_file",
     "is_file",
     "may_be_named",
+    "misnamed",
     "plugin_files",
     "sources",
     "why_unsafe",
@@ -58,19 +61,25 @@ def plugin_files(folder: str) -> list[tuple[str, str]]:
     A file and a package may have one name. Looks at names alone, and opens nothing. Raises OSError if the folder is
     there and cannot be listed.
     """
+    return [(name, path) for name, path in _sources_in(folder) if may_be_named(name)]
+
+
+def misnamed(folder: str) -> list[str]:
+    """Return the paths of what would be plugins of a folder but for their names. Raises as :func:`plugin_files`."""
+    return [path for name, path in _sources_in(folder) if name[0] not in "._" and not may_be_named(name)]
+
+
+def _sources_in(folder: str) -> Iterator[tuple[str, str]]:
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
-        return []
-    found = []
+        return
     for name in names:
-        stem, ending = os.path.splitext(name)
-        if not may_be_named(stem):
-            continue
         path = os.path.join(folder, name)
-        if ending == ".py" or (not ending and os.path.exists(os.path.join(path, "__init__.py"))):
-            found.append((stem, path))
-    return found
+        if name.endswith(".py") and name != ".py":
+            yield name.removesuffix(".py"), path
+        elif os.path.exists(os.path.join(path, "__init__.py")):
+            yield name, path
 
 
 def has_own_plugins(project: str) -> bool:

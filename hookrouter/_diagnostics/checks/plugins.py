@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from hookrouter._commands import cli_commands, contributed
 from hookrouter._diagnostics.checks.check import ERROR, OK, WARNING, Finding
 from hookrouter._isolation import circuit_breaker
+from hookrouter._plugins.files import misnamed
 from hookrouter._plugins.registry import ALONE, PluginStatus, remedy
 from hookrouter.config import GUARDS_ALONE
+from hookrouter.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -50,6 +52,9 @@ class PluginsCheck:
                 )
             if info.status == PluginStatus.ACTIVE:
                 yield from (Finding(OK, self.name, f"{_described(info)}: {hint}") for hint in info.hints)
+        for path in misnamed(app.home.plugins):
+            message = f"{printable(path)} is no plugin by its name; allowed: letters, digits, - and _"
+            yield Finding(WARNING, self.name, message, "rename it, or begin its name with _ if plugins import it")
         if off := [info.name for info in listing if info.reason == ALONE]:
             message = f"guards alone: {', '.join(off)} are off (plugins.{GUARDS_ALONE} in {app.home.config_file})"
             yield Finding(OK, self.name, message)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hookrouter_scripts
+from hookrouter._diagnostics.configuration import check
 from hookrouter._installation.registrations import registration_sources, registrations
 from hookrouter._plugins.index import DiscoveredPlugin
 from hookrouter._plugins.registry import Plugins
+from hookrouter.cli.application import Application
 from hookrouter.config import Config, Script
 from hookrouter.testing.hooks import HookResult, Hooks
 
@@ -127,3 +129,14 @@ def test_no_call_that_no_script_is_about_loads_the_plugin(scripts: Hooks) -> Non
     found = plugins(scripts.configure(table("PreToolUse", "exit 2", matcher="Edit|Write|Task")))
     assert [found.called(("pre_tool_use",), tool) != [] for tool in ("Edit", "Agent", "Bash")] == [True, True, False]
     assert found.called(("stop",), None) == []
+
+
+def test_a_script_of_a_project_that_is_not_there_is_told(hookrouter_home: Path) -> None:
+    tables = [
+        f'[[scripts]]\nevent = "Stop"\ncommand = "true"\nproject = "{folder}"\n'
+        for folder in (hookrouter_home, hookrouter_home / "gone")
+    ]
+    (hookrouter_home / "config.toml").write_text("".join(tables))
+    (found,) = check(Application.from_environ())
+    assert (found.level, found.line, found.problem.key) == ("warning", 8, "scripts[1].project")
+    assert "there is no such folder, so the script runs in no session" in found.problem.text

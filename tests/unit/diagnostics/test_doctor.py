@@ -477,6 +477,14 @@ def test_a_table_for_a_plugin_that_is_not_installed_is_found(machine: Path) -> N
     assert any("no-such-plugin" in finding.message for finding in findings("plugins"))
 
 
+def test_a_file_that_is_no_plugin_by_its_name_is_found(machine: Path) -> None:
+    file = Path(Home.from_environ(os.environ).plugins) / "my guard.py"
+    file.parent.mkdir(mode=0o700, parents=True)
+    file.touch()
+    (found,) = (finding for finding in findings("plugins") if finding.level == WARNING)
+    assert found.message == f"{file} is no plugin by its name; allowed: letters, digits, - and _"
+
+
 def test_a_guard_that_cannot_guard_is_found_with_what_mends_it(machine: Path) -> None:
     configure(
         machine,

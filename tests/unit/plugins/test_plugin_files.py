@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrouter._plugins.files import import_file, may_be_named, plugin_files, why_unsafe
+from hookrouter._plugins.files import import_file, may_be_named, misnamed, plugin_files, why_unsafe
 from hookrouter._plugins.script_metadata import why_unmet
 
 if TYPE_CHECKING:
@@ -32,10 +32,11 @@ def test_files_and_packages_are_plugins_named_by_their_stem(tmp_path: Path) -> N
         (name, str(tmp_path / path))
         for name, path in (("diary", "diary"), ("git-guard", "git-guard.py"), ("guard", "guard.py"))
     ]
+    assert misnamed(str(tmp_path)) == [str(tmp_path / name) for name in ("a.b.py", "ü.py")]
 
 
 def test_no_folder_has_no_plugins(tmp_path: Path) -> None:
-    assert plugin_files(str(tmp_path / "plugins")) == []
+    assert plugin_files(str(tmp_path / "plugins")) == misnamed(str(tmp_path / "plugins")) == []
 
 
 def test_a_file_and_a_package_of_one_name_are_both_there(tmp_path: Path) -> None:
