@@ -46,6 +46,12 @@ LONGEST = 1_000_000
 """Characters of an item's text."""
 
 
+_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What is trimmed: Python's white space and, as JavaScript's ``trim`` has it, the mark of the byte order."""
+
+
 class ItemError(HookrouterError):
     """A text cannot be queued; the message says what was found and what is allowed."""
 
@@ -112,7 +118,7 @@ def command_of(text: str) -> tuple[str, str]:
 
 def new_item(text: str, *, by: str, who: str = "", repeats: str = "") -> Item:
     """Return a new item of a text, whose ends are trimmed as the client trims them. Raises ItemError."""
-    kept = text.strip()
+    kept = text.strip(_BLANKS)
     if not kept:
         raise ItemError("there is no text; a prompt, /command or !command is needed")
     if len(kept) > LONGEST:

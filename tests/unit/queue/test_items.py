@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 from hookrouter.queue.editing import new_items
 from hookrouter.queue.items import COMMAND, LONGEST, PROMPT, QUEUED, SHELL, ItemError, command_of, kind_of, new_item
 
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\ufeff"
+
+
+def trimmed(text: str) -> str:
+    return text.strip(BLANKS)
+
 
 @pytest.mark.parametrize(
     ("text", "kind"),
@@ -25,11 +31,14 @@ from hookrouter.queue.items import COMMAND, LONGEST, PROMPT, QUEUED, SHELL, Item
         ("one\ntwo\tthree", PROMPT),
         ("ends in \\", PROMPT),
         ("🧪 日本語 é", PROMPT),
+        ("\ufeff/clear", COMMAND),
+        (" \ufeff\n\ufeff!ls\ufeff \ufeff", SHELL),
+        ("\ufeffgo on", PROMPT),
     ],
 )
 def test_kinds(text: str, kind: str) -> None:
     item = new_item(text, by="agent")
-    assert (item.kind, item.text, item.state, item.by) == (kind, text.strip(), QUEUED, "agent")
+    assert (item.kind, item.text, item.state, item.by) == (kind, trimmed(text), QUEUED, "agent")
     assert not item.is_ended
     assert not item.is_under_way
     assert item.queued_at
@@ -49,6 +58,7 @@ def test_kinds(text: str, kind: str) -> None:
         ("x" * (LONGEST + 1), f"the text has {LONGEST + 1} characters; at most {LONGEST}"),
         ("/", "found '/': a / alone is not a command"),
         (" ! ", "found '!': a ! alone is not a command"),
+        ("\ufeff", "there is no text"),
     ],
     ids=lambda text: repr(text[:20]),
 )
@@ -64,21 +74,21 @@ def test_the_longest_text() -> None:
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1))
 def test_text_is_kept_exactly_but_for_its_ends(text: str) -> None:
-    assume(text.strip() not in ("", "/", "!"))
-    assume(not (text.strip()[0] in "/!" and not text.strip()[1:].strip()))
+    assume(trimmed(text) not in ("", "/", "!"))
+    assume(not (trimmed(text)[0] in "/!" and not trimmed(trimmed(text)[1:])))
     item = new_item(f"  {text}\n", by="agent")
-    assert item.text == text.strip()
+    assert item.text == trimmed(text)
     assert item.kind == kind_of(item.text)
 
 
 @given(st.text())
 def test_any_text_is_taken_or_refused_with_a_reason(text: str) -> None:
-    bad = any((ord(one) < 0x20 and one not in "\n\t") or 0x7F <= ord(one) < 0xA0 for one in text.strip())
-    if bad or text.strip() in ("", "/", "!"):
+    bad = any((ord(one) < 0x20 and one not in "\n\t") or 0x7F <= ord(one) < 0xA0 for one in trimmed(text))
+    if bad or trimmed(text) in ("", "/", "!"):
         with pytest.raises(ItemError):
             new_item(text, by="agent")
     else:
-        assert new_item(text, by="agent").text == text.strip()
+        assert new_item(text, by="agent").text == trimmed(text)
 
 
 @pytest.mark.parametrize(
