@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrouter.queue import transitions
 from hookrouter.queue.delivery.sight import client_mark
-from hookrouter.queue.items import DELIVERING, STARTED
+from hookrouter.queue.items import DELIVERING, PROMPT, STARTED
 from hookrouter.queue.proof import Proof, proof_by_reply
 from hookrouter.storage.home import DocumentKind
 
@@ -61,7 +61,8 @@ def note_reply(store: DocumentStore, session: str, *, in_a_row: bool) -> None:
 def replied(queue: Queue, offers: Collection[str], record: SessionRecord, channel: str) -> Queue:
     """The Stop hook replies with an item, if that is the next one and nothing keeps it; else the same queue."""
     item = queue.next
-    if item is None or item.id not in offers:
+    # Somebody may have edited it since: what is a command by now would be words to Claude, and count as done.
+    if item is None or item.id not in offers or item.kind != PROMPT:
         return queue
     begun = transitions.begun(queue, item.id, boot=client_mark(record), channel=channel, exact=True)
     return transitions.phase_saved(begun, item.id, REPLIED)

@@ -9,6 +9,7 @@ import pytest
 from hookrouter.config import Agent, Config, SessionsConfig
 from hookrouter.queue.delivery.sight import client_mark
 from hookrouter.queue.documents import change_queue, read_queue, remove_queue
+from hookrouter.queue.editing import edited
 from hookrouter.queue.items import DELIVERING, DONE, FAILED, QUEUED, STARTED, Item
 from hookrouter.sessions.records import SessionRecord, change_record, list_records, read_record, remove_record
 from hookrouter.terminals import TerminalAddress
@@ -331,6 +332,16 @@ def test_an_offered_prompt_is_the_reply_to_the_end_of_a_turn_and_proven_by_the_n
     assert world.fire("Stop", **{**TURN_OVER, "stop_hook_active": True}) is None
     done = world.items()[item.id]
     assert (done.state, done.proof["event"]) == (DONE, "Stop")
+
+
+@pytest.mark.parametrize("text", ["/clear", "!ls"])
+def test_an_offered_prompt_that_was_edited_into_a_command_is_no_reply(world: World, text: str) -> None:
+    with_stop_channel(world)
+    item = world.send("go on with this")
+    make_offer(world.store, world.session, item.id)
+    change_queue(world.store, world.session, lambda queue: edited(queue, item.id, text, by="agent"))
+    assert world.fire("Stop", **TURN_OVER) is None
+    assert (world.items()[item.id].state, world.items()[item.id].text) == (QUEUED, text)
 
 
 @pytest.mark.parametrize(
