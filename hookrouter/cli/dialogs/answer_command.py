@@ -196,7 +196,7 @@ def _decisions(request: Request) -> str:
         raise UsageError("the decisions are missing: give a JSON array, --file FILE, or --file - for stdin")
     if argument is not None and argument != "-":
         return argument
-    return read_text(file or "-")
+    return read_text("-" if file is None else file)
 
 
 def _waiting() -> str:

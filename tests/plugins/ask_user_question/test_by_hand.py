@@ -124,6 +124,7 @@ def test_json_may_stand_behind_the_session(asked: Any, capsys: pytest.CaptureFix
         (["main", "/clear"], {"as_chat": True}, "slash command"),
         (["1", "0"], {"session": "main", "any_session": True}, "not both"),
         (["[]", "1"], {}, "give the JSON array alone"),
+        ([], {"session": "main", "file": ""}, "--file : No such file"),
         (["main", "1", "0"], {"expect": ""}, "--expect: found no text"),
         (["main", json.dumps(RIGHT)], {"expect": " \n"}, "--expect: found no text"),
     ],
