@@ -53,13 +53,14 @@ def message_values(message: Message, *, text_bytes: int | None, entities: bool, 
     message that this one withdraws or edits.
     """
     values = {name: str(getattr(message, name)) for name in FIELDS}
-    values["text"] = _cut(values["text"], text_bytes)
     values[ABOUT] = message.tool_use_id or closes or message.id
     values[CLOSES] = closes
-    if not entities:
-        return values
-    # The link is hookrouter's own, and holds none of the three.
-    return {name: value if name == "link" else _as_entities(value) for name, value in values.items()}
+    if entities:
+        # The link is hookrouter's own, and holds none of the three.
+        values = {name: value if name == "link" else _as_entities(value) for name, value in values.items()}
+    # Afterwards: the service counts what it gets.
+    values["text"] = _cut(values["text"], text_bytes, entities=entities)
+    return values
 
 
 def fill_body(template: str, values: Mapping[str, str], content_type: str) -> bytes:
@@ -136,9 +137,11 @@ def _as_entities(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _cut(text: str, limit: int | None) -> str:
+def _cut(text: str, limit: int | None, *, entities: bool) -> str:
     data = text.encode("utf-8", "backslashreplace")
     if limit is None or len(data) <= limit:
         return text
     kept = data[: max(0, limit - len(_CUT.encode()))].decode("utf-8", "ignore")
+    # Every & begins an entity then, and half of one is none.
+    kept = re.sub("&[a-z]*\\Z", "", kept) if entities else kept
     return f"{kept.rstrip()}{_CUT}"

@@ -248,6 +248,16 @@ def test_no_text_is_longer_than_the_service_takes(text: str, limit: int) -> None
     assert made == long or made.endswith("has the whole)\n")
 
 
+@given(text=st.text("&<>;alt", max_size=30), limit=st.integers(200, 400))
+def test_a_text_with_entities_is_cut_to_what_the_service_takes_and_within_none(text: str, limit: int) -> None:
+    long = text * 40
+    made = message_values(wake(long), text_bytes=limit, entities=True)["text"]
+    assert len(made.encode()) <= limit
+    kept = made.partition("\n… (cut")[0]
+    assert long.startswith(html.unescape(kept))
+    assert html.escape(html.unescape(kept), quote=False) == kept
+
+
 @given(text=TEXTS)
 def test_entities_leave_no_markup(text: str) -> None:
     made = message_values(wake(text, subject="<!channel> & co", link="https://x/?a&b"), text_bytes=None, entities=True)
