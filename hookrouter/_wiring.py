@@ -99,11 +99,11 @@ def deliver_anew(environ: Mapping[str, str], home: Home, *, was_broken: bool) ->
         spawn_delivery(environ, home)
 
 
-def start_router(environ: Mapping[str, str], home: Home, idle: float) -> None:
+def start_router(environ: Mapping[str, str], home: Home, idle: float, *, asked: bool = False) -> None:
     """Start a resident router that ends after ``idle`` seconds without a call, if none is there. Raises OSError."""
     from hookrouter._routing import auto_start
 
-    if auto_start.claim_start(home):
+    if auto_start.claim_start(home, asked=asked):
         from hookrouter.messaging.spawn import deliverer_environment
 
         auto_start.start(deliverer_environment(environ, home), home, idle)

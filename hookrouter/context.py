@@ -73,10 +73,11 @@ if TYPE_CHECKING:
             Called only if that is not files. It is not waited for. Raises OSError if it cannot be started.
             """
 
-        def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:
+        def start_router(self, environ: Mapping[str, str], home: Home, idle: float, *, asked: bool = False) -> None:
             """Start a resident router, if none is there, that ends after ``idle`` seconds without a call.
 
-            It is not waited for. Raises OSError if it cannot be started.
+            Without ``asked``, not if one was started just before. It is not waited for. Raises OSError if it cannot be
+            started.
             """
 
 
@@ -211,7 +212,7 @@ class Services:
 
         Returns at once. Raises OSError if it cannot be started.
         """
-        self._wiring.start_router(self.environ, self.home, self.config.serve.idle)
+        self._wiring.start_router(self.environ, self.home, self.config.serve.idle, asked=True)
 
 
 class Context(Services):

@@ -36,10 +36,10 @@ _SOCKETS = ("control", "calls")
 """A router listens on both. On the second alone, systemd or launchd does, and starts the router by itself."""
 
 
-def claim_start(home: Home) -> bool:
+def claim_start(home: Home, *, asked: bool = False) -> bool:
     """Return whether this process is to start a router: none is there, and none was started just now.
 
-    Raises OSError if that cannot be noted.
+    With ``asked``, for a person who waits for it, also if one was. Raises OSError if that cannot be noted.
     """
     if any(_is_listened_to(home.router, name) for name in _SOCKETS):
         return False
@@ -49,7 +49,7 @@ def claim_start(home: Home) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
         # An empty file is one that was just made. A time to come was noted before the clock was set back.
-        if status.st_size and 0 <= time.time() - status.st_mtime < RETRY:
+        if not asked and status.st_size and 0 <= time.time() - status.st_mtime < RETRY:
             return False
         os.pwrite(descriptor, b"\n", 0)
         os.utime(descriptor)

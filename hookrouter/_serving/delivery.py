@@ -83,7 +83,7 @@ class WarmDelivery:
         """See :class:`hookrouter.context.Wiring`."""
         self._wiring.deliver_anew(environ, home, was_broken=was_broken)
 
-    def start_router(self, environ: Mapping[str, str], home: Home, idle: float) -> None:
+    def start_router(self, environ: Mapping[str, str], home: Home, idle: float, *, asked: bool = False) -> None:
         """Do nothing: the router is there."""
 
     def start_sharing(self, environ: Mapping[str, str], home: Home, plugins: Plugins) -> None:

@@ -22,6 +22,7 @@ from hookrouter.storage.home import Home
 from hookrouter.util import unix_socket
 from hookrouter.util.program import script_argv
 from support.hook_place import BASH, HookPlace
+from support.ports import free_port
 from support.resident import Resident, eventually
 
 AUTO = "[serve]\nauto = true\n"
@@ -88,6 +89,17 @@ def test_status_restart_and_stop_for_a_person_and_for_a_program(place: Place) ->
 @pytest.mark.parametrize("options", [("--stop", "--restart"), ("--dry-run",), ("--status", "--install-unit")])
 def test_options_that_say_nothing_together_are_refused(place: Place, options: tuple[str, ...]) -> None:
     assert place.serve(*options).returncode == 2
+
+
+def test_a_person_who_opens_the_page_gets_a_router_also_just_after_one_was_stopped(place: Place) -> None:
+    place.config(f'[page]\naddress = "127.0.0.1:{free_port()}"\n')
+    for _ in range(2):
+        opened = subprocess.run(
+            [*script_argv(), "open", "--json"], env=place.environ, capture_output=True, text=True, check=False
+        )
+        assert opened.returncode == 0, opened.stderr
+        assert place.serve("--stop").returncode == 0
+        eventually(place.is_gone)
 
 
 def test_a_second_router_leaves_and_takes_nothing_away(place: Place) -> None:
