@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -101,13 +100,6 @@ def _installed_version(folder: str) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class OpenClaw:
     """One gateway; use it as a context manager. It keeps its port and its state over :meth:`stop` and :meth:`start`."""
 
@@ -135,7 +127,10 @@ class OpenClaw:
         self._environ = dict(environ or {})
         self._process: subprocess.Popen[bytes] | None = None
         self.folder = os.path.realpath(folder)
-        self.port = _free_port()
+        # Here: `install` runs where the tests' own modules cannot be found.
+        from support.ports import free_port
+
+        self.port = free_port()
         self.workspace = os.path.join(self.folder, "main")
         """The working folder of the agent ``main``."""
         for name in (*self.agents, "home", "state", "tmp"):
