@@ -172,6 +172,8 @@ def _send_once(
         with time_limit(seconds), requests.Session() as session:
             # The environment's settings would put the credentials of ~/.netrc in place of the Authorization header.
             session.trust_env = False
+            # It reads where any redirect leads, and fails at one to no address: that is an answer, too.
+            session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005
             # Without proxies of the environment, macOS would be asked for its own, which ends a forked process.
             if getproxies_environment() and not _is_loopback(urlsplit(url).hostname or ""):
                 session.proxies.update(requests.utils.get_environ_proxies(url))

@@ -431,6 +431,17 @@ def test_no_redirect_leads_to_another_place(endpoint: Endpoint, status: int) -> 
         assert other.requests == []
 
 
+@pytest.mark.parametrize("location", ["http://[::1", "//[", "http://a:99999/", "http://a\x7fb/", "http://\xff/"])
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_redirect_to_no_address_is_followed_no_more_than_one_to_another(
+    endpoint: Endpoint, status: int, location: str
+) -> None:
+    endpoint.status, endpoint.headers = status, {"Location": location}
+    woken = deliver(endpoint)
+    assert (woken.delivered, woken.retry) == (False, False)
+    assert f"({status}), which is not followed" in woken.reason
+
+
 def test_an_endpoint_that_is_not_there_is_said(endpoint: Endpoint) -> None:
     def reason(url: str, **settings: object) -> str:
         woken = gateway().deliver(wake(), {"url": url, **settings})
