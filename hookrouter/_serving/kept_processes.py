@@ -139,19 +139,18 @@ class KeptProcesses:
         """Ask the plugins what they contribute, if other ones are active than when they were asked last."""
         try:
             index = read_cache(self._home)
+            if self._known is not None and self._known[0] is index and self._known[1] is config:
+                return
+            plugins = Plugins(index, config, self._report)
+            names = {info.name for info in plugins.listeners([HOOK])}
+            if names:
+                declaring = [plugin for plugin in index if plugin.name in names]
+                plugins = Plugins(index, config, self._report, settings=resolve_settings(self._home, declaring, config))
+            found = contributed(plugins, self._report, self._reserved) if names else {}
         except OSError:
-            # No descriptor is left at this moment.
+            # No descriptor is left at this moment, to read by or to import: they are asked with the next look.
             return
-        if self._known is not None and self._known[0] is index and self._known[1] is config:
-            return
-        self._known = index, config
-        plugins = Plugins(index, config, self._report)
-        names = {info.name for info in plugins.listeners([HOOK])}
-        if names:
-            declaring = [plugin for plugin in index if plugin.name in names]
-            plugins = Plugins(index, config, self._report, settings=resolve_settings(self._home, declaring, config))
-        self._plugins = plugins
-        found = contributed(plugins, self._report, self._reserved) if names else {}
+        self._known, self._plugins = (index, config), plugins
         for name, (plugin, one) in list(self._contributed.items()):
             if name not in found or found[name][0] != plugin:
                 one.stop()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookrouter._plugins.discovery import load_index
 from hookrouter._serving import kept_process
 from hookrouter._serving.kept_process import GrowingPause, KeptProcess
-from hookrouter._serving.kept_processes import checked
+from hookrouter._serving.kept_processes import KeptProcesses, checked
 from hookrouter.config import Config
 from hookrouter.serving.resident import ALWAYS, ON_CONNECTION, ON_ERRAND, Place, Plan, ResidentProcess
 from hookrouter.storage.home import Home
@@ -305,3 +309,26 @@ def test_what_can_be_kept_has_a_name_and_a_target() -> None:
         assert attribute in checked(board)
     assert Board(Plan()).line({"pid": 7, "problem": ""}) == "board: process 7"
     assert Plan().when == ALWAYS
+
+
+def test_plugins_are_asked_again_if_no_descriptor_was_left_in_the_middle(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended the router: what asks them is imported when it is needed first."""
+    load_index(place.home, {**os.environ, "HOOKROUTER_HOME": str(tmp_path)})
+    every = KeptProcesses(place.home, {}, ())
+    name = "hookrouter._plugins.call_specs"
+    spec = find_spec(name)
+    assert spec is not None
+    with monkeypatch.context() as full:
+        full.delitem(sys.modules, name, raising=False)
+        full.setattr(type(spec.loader), "get_data", _no_descriptor)
+        every.tend()
+    assert every.status() == {}
+    every.tend()
+    assert "page" in every.status()
+    every.remove()
+
+
+def _no_descriptor(_loader: object, path: str) -> bytes:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
