@@ -100,7 +100,10 @@ def deliver_anew(environ: Mapping[str, str], home: Home, *, was_broken: bool) ->
 
 
 def start_router(environ: Mapping[str, str], home: Home, idle: float, *, asked: bool = False) -> None:
-    """Start a resident router that ends after ``idle`` seconds without a call, if none is there. Raises OSError."""
+    """Start a resident router that ends after ``idle`` seconds without a call, if none is there. Raises OSError.
+
+    Without ``asked``, not if one was started just before.
+    """
     from hookrouter._routing import auto_start
 
     if auto_start.claim_start(home, asked=asked):

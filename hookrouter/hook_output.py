@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hookrouter.replies import expected_reply
 from hookrouter.util import fastjson
+from hookrouter.util.text import TRIMMED
 from hookrouter.util.value import Value
 
 TYPE_CHECKING = False
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from hookrouter.replies import Reply
 
 __all__ = ["HookOutcome", "read_output"]
-
-_BLANK = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What Claude Code takes for white space around a document: not all that Python does, and the byte order mark, too."""
 
 _PREVENTING = 2
 """The exit code by which a hook blocks."""
@@ -129,16 +127,16 @@ def read_output(event: str, label: str, exit_code: int, stdout: str, stderr: str
         return _blocked(event, label, stderr, document or {})
     if document is not None:
         said = _said(event, document)
-        return HookOutcome(_plain(event, stdout.strip(_BLANK)) if said is None and event in _TEXT else said)
+        return HookOutcome(_plain(event, stdout.strip(TRIMMED)) if said is None and event in _TEXT else said)
     if exit_code:
         ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
         return HookOutcome(None, f"{ended}: {stderr.strip() or _SILENT}")
-    return HookOutcome(None, fault) if fault else HookOutcome(_plain(event, stdout.strip(_BLANK)))
+    return HookOutcome(None, fault) if fault else HookOutcome(_plain(event, stdout.strip(TRIMMED)))
 
 
 def _document(stdout: str) -> Mapping[str, Any] | None:
     """Return the JSON document that stdout is; None for plain text. Raises ValueError for what is neither."""
-    text = stdout.strip(_BLANK)
+    text = stdout.strip(TRIMMED)
     if not text.startswith("{") or not text.endswith("}"):
         return None
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrouter.util.clock import iso
 from hookrouter.util.errors import HookrouterError
+from hookrouter.util.text import TRIMMED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +47,8 @@ LONGEST = 1_000_000
 """Characters of an item's text."""
 
 
-_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""What is trimmed: Python's white space and, as JavaScript's ``trim`` has it, the mark of the byte order."""
+_BLANKS = f"{TRIMMED}\x1c\x1d\x1e\x1f\x85"
+"""What is trimmed: all that is white space to the client, or to Python."""
 
 
 class ItemError(HookrouterError):

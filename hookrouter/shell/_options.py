@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-__all__ = ["Options"]
+from hookrouter.util.lazy_pattern import IGNORECASE, MULTILINE, LazyPattern
+
+__all__ = ["COMMANDS_IN_SQL", "NAME_OF_FILE", "VERSION", "Options"]
+
 
 _RUNS = frozenset(
     ["text", "doubt", "config", "name", "number", "code", "sql", "module", "replaced", "file", "pipe", "python"]
 )
 """Kinds of values that must be known."""
+
+NAME_OF_FILE = LazyPattern(r"[\w:.,/@=+-]*")
+"""A file, a module or an address of one, and no text in a language."""
+VERSION = LazyPattern(r"(?:c?python|pypy)?@?[0-9.]*t?")
+"""A version of Python, and no program."""
+COMMANDS_IN_SQL = LazyPattern(
+    r"\\|\b(?:program|system|source|edit|load_extension|writefile)\b|"
+    r"^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
+    IGNORECASE | MULTILINE,
+)
+"""What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
+``edit('ls', 'sh')``."""
 
 
 class Options:

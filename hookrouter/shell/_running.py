@@ -11,11 +11,10 @@ from hookrouter.shell._lists import (
     NAME,
     RESERVED,
 )
-from hookrouter.shell._options import Options
+from hookrouter.shell._options import COMMANDS_IN_SQL, NAME_OF_FILE, VERSION, Options
 from hookrouter.shell._programs import PROGRAMS, known_name
-from hookrouter.shell._settings import NAME_OF_FILE, VERSION, check_variable
+from hookrouter.shell._settings import check_variable
 from hookrouter.shell._special import (
-    COMMANDS_IN_SQL,
     SPECIAL,
     gives_text,
     inputs_of,

@@ -9,9 +9,9 @@ from hookrouter.shell._lists import (
     STATE_PREFIXES_OF_ANY_CASE,
     STATE_VARIABLES,
 )
+from hookrouter.shell._options import NAME_OF_FILE
 from hookrouter.shell._special import read_word
 from hookrouter.shell.commands import RunBy, Why, Word
-from hookrouter.util.lazy_pattern import LazyPattern
 
 TYPE_CHECKING = False
 
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from hookrouter.shell._special import Reader
     from hookrouter.shell.commands import Assignment, SimpleCommand
 
-__all__ = ["NAME_OF_FILE", "VERSION", "check_variable", "is_state"]
-
-NAME_OF_FILE = LazyPattern(r"[\w:.,/@=+-]*")
-"""A file, a module or an address of one, and no text in a language."""
-VERSION = LazyPattern(r"(?:c?python|pypy)?@?[0-9.]*t?")
-"""A version of Python, and no program."""
+__all__ = ["check_variable", "is_state"]
 
 
 def is_state(name: str) -> bool:

@@ -7,7 +7,7 @@ from os.path import normpath
 from hookrouter.shell._lists import FIND_ALONE, FIND_TAKING
 from hookrouter.shell._programs import SHELLS, known_name
 from hookrouter.shell.commands import Expansion, Literal, RunBy, SimpleCommand, Why, Word
-from hookrouter.util.lazy_pattern import ASCII, IGNORECASE, MULTILINE, LazyPattern
+from hookrouter.util.lazy_pattern import ASCII, LazyPattern
 
 TYPE_CHECKING = False
 
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "COMMANDS_IN_SQL",
     "SPECIAL",
     "gives_text",
     "inputs_of",
@@ -150,13 +149,6 @@ def gives_text(word: Word) -> bool:
     return bool(_OF_TEXT.match(word.prefix))
 
 
-COMMANDS_IN_SQL = LazyPattern(
-    r"\\|\b(?:program|system|source|edit|load_extension|writefile)\b|"
-    r"^[ \t]*\.(?!(?:tables|schema|headers?|mode|dump|indexes|databases)\b)",
-    IGNORECASE | MULTILINE,
-)
-"""What of a text has a database's client, or server, run a command, or write a file: ``\\!``, ``system``, ``.shell``,
-``edit('ls', 'sh')``."""
 _OF_INPUT = LazyPattern(r"^(-|(-[a-zA-Z]*f|--file=?|--makefile=?)-)$|^(-[a-zA-Z]*f|--(make)?file=)?/(dev|proc)/")
 _OF_TEXT = LazyPattern(r"-(-command|-execute|-file|-list|-version|-help|[cefl])")
 

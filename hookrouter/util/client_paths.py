@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from hookrouter.util.text import TRIMMED
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ _WRITES = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_
 _IS_HERE = ("Glob", "Grep")
 """The tools that look into the folder itself if no path is given."""
 
-_BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What JavaScript's ``trim`` takes away."""
 _WILDCARD = re.compile(r"[*?\[\]{}()!+@\\]")
 _UPWARDS = re.compile(r"(?:^|/)\.\.(?:/|$)|[{,(|]\.{1,2}[},)|/]|\[\.")
 
@@ -50,7 +50,7 @@ def client_path(path: str, folder: str) -> str | None:
     """
     if "\0" in path:
         return None
-    path = path.strip(_BLANKS)
+    path = path.strip(TRIMMED)
     if path == "~" or path.startswith("~/"):
         path = os.path.expanduser("~") + path[1:]
     full = os.path.normpath(os.path.join(folder, path))

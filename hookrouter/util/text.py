@@ -7,7 +7,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["closest", "describe_error", "describe_value", "did_you_mean", "duration", "printable", "version_numbers"]
+__all__ = [
+    "TRIMMED", "closest", "describe_error", "describe_value", "did_you_mean", "duration", "printable",
+    "version_numbers",
+]  # fmt: skip
+
+TRIMMED = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What JavaScript's ``trim``, and so Claude Code, takes off the ends of a text (WhiteSpace and LineTerminator of
+ECMAScript): not all that Python's ``strip`` does, and the mark of the byte order, too."""
 
 _JOINERS = "\u200c\u200d"
 """They join emoji, and letters of some scripts, so one between two characters is left as it is."""
